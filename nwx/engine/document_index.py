@@ -157,7 +157,7 @@ class DocumentIndex(ABC):
         """Answer a question by the documents of passages, or by these and by words.
 
         Filters, dates and rules hold, words need not match. Of the versions that are folded into a
-        hit the nearest is shown.
+        hit the nearest is shown. The answer lacks `took_ms`.
         """
 
     def search_state(self) -> str:

@@ -45,7 +45,7 @@ def fused(
     for listed in (words[:NEAREST], near):
         for rank, key in enumerate(listed, 1):
             scores[key] = scores.get(key, 0.0) + 1 / (_DAMPING + rank)
-    ranked = sorted(scores, key=lambda key: (-scores[key], tie(key)))
+    ranked = sorted(sorted(scores, key=tie), key=scores.__getitem__, reverse=True)
     return [*ranked, *(key for key in words if key not in scores)], scores
 
 

@@ -1,6 +1,5 @@
 """Answers by documents near to a question, alone or fused with those that its words find."""
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -37,15 +36,13 @@ def near_documents(
 
     Only the documents of the page that is shown are read.
     """
-    started = time.perf_counter()
     found = _NearSearch(view, links, question, cast(FoundPassages, near.first()))
     while len(found.nums) < near_search.NEAREST:
         further = near.further()
         if further is None:
             break
         found = _NearSearch(view, links, question, cast(FoundPassages, further))
-    result = found.fused() if question.by is SearchBy.BOTH else found.answer()
-    return replace(result, took_ms=(time.perf_counter() - started) * 1000)
+    return found.fused() if question.by is SearchBy.BOTH else found.answer()
 
 
 class _NearSearch:
@@ -62,12 +59,14 @@ class _NearSearch:
         nums = columns.nums_of_starts(near.id_starts)
         self._folds = columns.folds(question.collapse)
         self._groups = None if self._folds is None else self._folds.groups
-        self._plan = plan_search(replace(question, query=All(), by=SearchBy.WORDS))
+        has_words = question.by is SearchBy.BOTH
+        self._plan = plan_search(question if has_words else replace(question, query=All()))
+        every = replace(self._plan, tree=All(), text=All(), joined=(), bonus=())
         there = np.flatnonzero(nums >= 0)
         self._places = np.full(columns.size, -1, dtype=np.int64)
         self._places[nums[there]] = there
         within = np.sort(nums[there])
-        self._found = documents_found(view, self._plan, links, scores=False, within=within)
+        self._found = documents_found(view, every, links, scores=False, within=within)
 
     @cached_property
     def nums(self) -> list[int]:
@@ -92,7 +91,7 @@ class _NearSearch:
     def fused(self) -> SearchResult:
         """Return a page of the nearest hits and the first by words, then of the others by words."""
         asked, columns = self._question, self._view.columns
-        plan = plan_search(replace(asked, by=SearchBy.WORDS))
+        plan = self._plan
         found = documents_found(self._view, plan, self._links)
         most = max(near_search.NEAREST, plan.wanted)
         first = replace(plan, question=replace(asked, offset=0, limit=most))

@@ -3,7 +3,6 @@
 Hits are listed by their numbers, ids and ranks; only those of the page that is shown are read.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -89,14 +88,11 @@ class Searching(SearchingByWords):
         self, question: Question, near: NearPassages, vectors: ServerVectorIndex
     ) -> SearchResult:
         """Answer a question by meaning, as `Engine.search_near` does."""
-        started = time.perf_counter()
         check_window(question)
         with query_errors():
             if question.by is SearchBy.BOTH:
-                found = self._fused(question, near, vectors)
-            else:
-                found = self._nearest(question, near, vectors)
-        return replace(found, took_ms=(time.perf_counter() - started) * 1000)
+                return self._fused(question, near, vectors)
+            return self._nearest(question, near, vectors)
 
     def _nearest(
         self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
