@@ -3,7 +3,9 @@
 import hmac
 import ipaddress
 import re
+from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -117,8 +119,15 @@ def root_url() -> str:
     return f"{host_url()}{request.script_root}"
 
 
-def has_token(header: str, token: str) -> bool:
-    """Return whether an Authorization header holds a token; there must be one to be held."""
-    scheme, _, given = header.partition(" ")
-    same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
-    return bool(token) and scheme.lower() == "bearer" and same
+def has_token(header: str, token: str, *, basic: bool = False) -> bool:
+    """Return whether an Authorization header holds a token; there must be one to be held.
+
+    With `basic` the token may be a password: followers of a CDX server have no other header.
+    """
+    scheme, _, text = header.partition(" ")
+    given, scheme = text.strip().encode("utf-8", "replace"), scheme.lower()
+    if basic and scheme == "basic":
+        with suppress(ValueError):
+            given, scheme = b64decode(given).partition(b":")[2], "bearer"
+    same = hmac.compare_digest(given, token.encode())
+    return bool(token) and scheme == "bearer" and same

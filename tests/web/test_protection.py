@@ -172,8 +172,9 @@ def test_refusals_are_readable_and_tell_when_to_come_back(served: Served) -> Non
         assert "Disallow: /" in player.ask("/robots.txt")[2]
 
 
-def test_programs_with_a_token_have_a_bucket_of_their_own(served: Served) -> None:
-    token = {"Authorization": "Bearer secret"}
+@pytest.mark.parametrize("header", ["Bearer secret", "Basic Zm9sbG93ZXI6c2VjcmV0"])
+def test_programs_with_a_token_have_a_bucket_of_their_own(served: Served, header: str) -> None:
+    token = {"Authorization": header}
     with (
         closing(Client(served.port, "192.0.2.4")) as client,
         closing(Client(served.port, "192.0.2.4", **token)) as program,

@@ -84,17 +84,11 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
 
 
 def authorized(*, basic: bool = False) -> Engine:
-    """Return the engine for whoever has the token; raises Forbidden or Unauthorized.
-
-    With `basic` the token may be a password: followers have no other header.
-    """
+    """Return the engine for whoever has the token; raises Forbidden or Unauthorized."""
     found = cdx_service()
     if found.engine is None or not found.token:
         raise Forbidden("writing is off here; it needs an archive, and NWX_CDX_TOKEN to be set")
-    header, given = request.headers.get("Authorization", ""), request.authorization
-    if basic and given is not None and given.password is not None:
-        header = f"Bearer {given.password}"
-    if not has_token(header, found.token):
+    if not has_token(request.headers.get("Authorization", ""), found.token, basic=basic):
         raise Unauthorized(
             "this needs the header `Authorization: Bearer TOKEN`"
             if basic

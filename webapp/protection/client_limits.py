@@ -187,7 +187,7 @@ class ClientLimits:
                 return "", 0
         header = environ.get("HTTP_AUTHORIZATION", "")
         for number, token in enumerate(self.tokens if header else ()):
-            if has_token(header, token):
+            if has_token(header, token, basic=True):
                 return f"token {number}", TOKEN_SHARE
         named = header or "HTTP_COOKIE" in environ or environ.get(REMOTE_USER)
         if named and VIEWER_EXTENSION in app.extensions:
