@@ -21,6 +21,7 @@ from nwx.query.tree import (
     Node,
     Phrase,
     Range,
+    Term,
     ValueSpan,
     Wildcard,
     field_type,
@@ -83,7 +84,15 @@ def _bool(node: Bool, joined: _Joined, wanted: bool, ranking: Ranking) -> Query:
     parts = {name: queries for name, queries in parts.items() if queries}
     if node.should and not node.must:
         parts["minimum_should_match"] = node.least
+    if len(ids := _ids(node)) > 1:
+        parts["should"] = [{"constant_score": {"filter": {"terms": {"id": ids}}}}]
     return {"bool": parts}
+
+
+def _ids(node: Bool) -> list[str]:
+    """Return the ids that a node lists as alternatives, if it has no others."""
+    ids = [one.text for one in node.should if isinstance(one, Term) and one.field == "id"]
+    return ids if len(ids) == len(node.should) and node.least == 1 else []
 
 
 def leaf_query(node: Leaf) -> Query:
