@@ -166,13 +166,18 @@ class ArchivedCapture:
         return cite(own.url, own.timestamp, title, archive, played, played)
 
     def _original(self) -> StoredRecord:
-        """Return the record of the capture that this revisit repeats."""
-        own = self.capture
+        """Return the record that this revisit repeats, one that can be read if any can."""
+        own, damaged = self.capture, None
         of_url = self._engine.captures_by_digest(own.digest, own.urlkey) if own.digest else ()
         anywhere = self._engine.captures_by_digest(own.digest) if own.digest else ()
         for capture in islice(chain(of_url, anywhere), _MOST_ORIGINALS):
             if capture.record_type != "revisit" and self._places.is_there(capture):
-                return _record(self._places, capture)
+                try:
+                    return _record(self._places, capture)
+                except (FormatError, SourceError) as error:
+                    damaged = error
+        if damaged is not None:
+            raise damaged
         raise SourceError.translated(
             "the archive has no record of what %(url)s repeats", url=own.url
         )

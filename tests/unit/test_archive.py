@@ -17,6 +17,7 @@ from nwx.bulk.progress import WorkProgress
 from nwx.engine.indices.picture_index import PictureQuestion
 from nwx.model import Inlink
 from nwx.values.timestamps import DateOption, date_text
+from tests.warcs import Page, html, write_warc
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
 HOME = "http://www.lantern.example/"
@@ -119,6 +120,24 @@ def test_a_revisit_has_the_payload_of_its_original(archive: Archive) -> None:
     )
     whole = archive.capture(original.url, at=original.timestamp)
     assert whole is not None and found.payload == whole.payload
+
+
+@pytest.mark.parametrize("damaged", ["one", "two"])
+def test_a_revisit_repeats_the_original_that_can_be_read(tmp_path: Path, damaged: str) -> None:
+    url, body = "http://a.example/", html("Home", "a lamp")
+    for name, year in (("one", 2010), ("two", 2011)):
+        write_warc(tmp_path / f"{name}.warc.gz", [Page(url, f"{year}0101000000", body)])
+    write_warc(tmp_path / "three.warc.gz", [Page(url, "20120101000000", body, revisit=True)])
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.import_(sorted(tmp_path.glob("*.warc.gz")), jobs=1)
+        whole = (tmp_path / f"{damaged}.warc.gz").read_bytes()
+        (tmp_path / f"{damaged}.warc.gz").write_bytes(whole[:-40])
+        found = archive.capture(url, at="2012")
+        assert found and found.capture.record_type == "revisit" and found.payload == body
+        for name in ("one", "two"):
+            (tmp_path / f"{name}.warc.gz").write_bytes(bytes(400))
+    with nwx.open(tmp_path / "archive") as archive, pytest.raises(nwx.NwxError):
+        assert (found := archive.capture(url, at="2012")) and found.payload
 
 
 def test_documents_versions_and_dates(archive: Archive) -> None:
@@ -231,12 +250,12 @@ def test_hostile_texts_are_escaped_in_notebooks() -> None:
     from nwx.answers.tables import bar_chart, html_table, line_chart
 
     bad = '<script>\x1b\u202e&"'
-    for html in (
+    for shown in (
         html_table([bad], [[bad]], bad),
         bar_chart({bad: 1}),
         line_chart([bad], {bad: [1]}),
     ):
-        assert "<script" not in html and "\u202e" not in html and "\x1b" not in html
+        assert "<script" not in shown and "\u202e" not in shown and "\x1b" not in shown
 
 
 def test_columns_are_fields_with_texts_and_numbers() -> None:
