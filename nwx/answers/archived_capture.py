@@ -208,7 +208,11 @@ def of_same_visit(near: Sequence[Capture], url: str) -> Capture:
 @lru_cache(maxsize=4)
 def _record(places: FilePlaces, capture: Capture) -> StoredRecord:
     """Return the record of a capture; the last few are kept: each is asked for several times."""
-    stored = block_of_capture(places, capture, MOST_RECORD_BYTES)
+    try:
+        stored = block_of_capture(places, capture, MOST_RECORD_BYTES)
+    except FormatError as error:
+        place = f"{capture.source_file} at {capture.source_file_offset}"
+        raise FormatError(f"{place}: {error}", error.file, error.offset) from error
     http = NO_HEAD if stored.head.kind == "resource" else response_head(stored.block)
     return StoredRecord(
         HeaderFields(stored.lines), HeaderFields(stored.block[: http.size]), http.size, stored.block

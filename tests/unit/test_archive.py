@@ -136,7 +136,10 @@ def test_a_revisit_repeats_the_original_that_can_be_read(tmp_path: Path, damaged
         assert found and found.capture.record_type == "revisit" and found.payload == body
         for name in ("one", "two"):
             (tmp_path / f"{name}.warc.gz").write_bytes(bytes(400))
-    with nwx.open(tmp_path / "archive") as archive, pytest.raises(nwx.NwxError):
+    with (
+        nwx.open(tmp_path / "archive") as archive,
+        pytest.raises(nwx.NwxError, match=r"(one|two)\.warc\.gz at 0: "),
+    ):
         assert (found := archive.capture(url, at="2012")) and found.payload
 
 
