@@ -40,7 +40,13 @@ FEWEST, MOST = 4, 10
 FEW_CAPTURES = 100_000
 """So many captures at most are merged along with a commit."""
 
-MERGED_AT_ONCE = 50_000
+MERGED_AT_ONCE = 500
+"""So many captures of a merge are held at least, in 500 KB."""
+
+_MOST_MERGED_AT_ONCE = 50_000
+_PARTS = 64
+"""So many parts of a merge at most, until they are large: look-ups of all are read together."""
+
 TURN_SECONDS = 0.5
 """So long, and a step longer, does a merge keep others from writing."""
 
@@ -169,21 +175,30 @@ def _merge_steps(db: sqlite3.Connection, runs: Sequence[int]) -> Iterator[None]:
 
 
 def _fill(db: sqlite3.Connection, writer: RunWriter, runs: Sequence[int]) -> Iterator[None]:
-    number = 0
+    number, most = 0, _merged_at_once(db, runs)
     with _names_kept(db):
-        while some := _next_captures(db, runs, writer.last):
+        while some := _next_captures(db, runs, writer.last, most):
             number = yield from writer.append(CaptureChunk(some), number)
             yield
     yield from writer.finish()
 
 
-def _next_captures(db: sqlite3.Connection, runs: Sequence[int], last: CdxPlace) -> BlockColumns:
-    """Return the captures of runs behind a place, MERGED_AT_ONCE or some more of them."""
+def _merged_at_once(db: sqlite3.Connection, runs: Sequence[int]) -> int:
+    marks = ",".join(map(str, runs))
+    command = f"SELECT sum(captures) FROM runs WHERE run IN ({marks})"
+    captures = int(db.execute(command).fetchone()[0])
+    return max(MERGED_AT_ONCE, min(captures // _PARTS, _MOST_MERGED_AT_ONCE))
+
+
+def _next_captures(
+    db: sqlite3.Connection, runs: Sequence[int], last: CdxPlace, most: int
+) -> BlockColumns:
+    """Return the captures of runs behind a place, `most` or some more of them."""
     found: BlockColumns = {}
     for piece in captures_behind(db, last, STORED_FIELDS, runs=runs):
         for name, values in piece.items():
             found.setdefault(name, []).extend(values)
-        if len(found["urlkey"]) >= MERGED_AT_ONCE:
+        if len(found["urlkey"]) >= most:
             break
     return found
 

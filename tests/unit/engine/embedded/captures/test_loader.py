@@ -7,12 +7,14 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from nwx.engine.capabilities import Damage
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.captures import loader, merges
+from nwx.engine.embedded.captures.blocks import BlockColumns
 from nwx.engine.embedded.captures.cdx_order import IncomingCaptures, incoming_captures
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Merging
 from nwx.engine.embedded.captures.merges import merge_many, merge_runs, runs_to_merge
@@ -206,6 +208,50 @@ def test_merges_return_the_pages_of_what_they_merged_to_the_file_system(
         assert list(table_damage(db)) == []
     with EmbeddedEngine(folder.path, read_only=True) as engine:
         assert engine.count(IndexName.CAPTURES) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("least", "parts", "most", "sizes"),
+    [
+        (3, 64, 50, [3, 3, 3, 1]),
+        (1, 2, 50, [5, 5]),
+        (1, 2, 4, [4, 4, 2]),
+    ],
+)
+def test_a_merge_holds_part_of_the_captures(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    least: int,
+    parts: int,
+    most: int,
+    sizes: list[int],
+) -> None:
+    for name, value in (
+        ("MERGED_AT_ONCE", least),
+        ("_PARTS", parts),
+        ("_MOST_MERGED_AT_ONCE", most),
+    ):
+        monkeypatch.setattr(merges, name, value)
+    held: list[int] = []
+    read = merges._next_captures
+
+    def counted(*arguments: Any) -> BlockColumns:
+        found = read(*arguments)
+        held.append(len(found.get("urlkey", ())))
+        return found
+
+    monkeypatch.setattr(merges, "_next_captures", counted)
+    monkeypatch.setattr(merges, "FEWEST", 100)
+    monkeypatch.setattr(merges, "MOST", 100)
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        for offset in range(10):
+            engine.load_captures([[capture(f"http://{offset}.example/", offset=offset)]])
+        with closing(connect(tmp_path / "archive/archive.sqlite", read_only=False)) as db:
+            held.clear()
+            with transaction(db):
+                merge_runs(db, shown_runs(db))
+        assert held == [*sizes, 0]
+        assert len(list(engine.captures("", "\U0010ffff"))) == 10
 
 
 def test_a_merge_that_was_killed_is_dropped_with_no_names_of_files(
