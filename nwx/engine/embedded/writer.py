@@ -26,7 +26,7 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.folder import Folder, bring_forward
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
 from nwx.engine.embedded.separate_indices import SeparateIndices
-from nwx.engine.embedded.staged_rows import FileRow, Numbers, StagedRows, dates_rows
+from nwx.engine.embedded.staged_rows import FileCaptures, FileRow, Numbers, StagedRows, dates_rows
 from nwx.engine.embedded.text_writer import TextWriter, rebuild_older_index, segment_entries
 from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.errors import EngineError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 COMMIT_SECONDS = 30.0
-_CACHE_KIB = 4 << 10
+_CACHE_KIB = 1 << 10
 """Part of the memory of each import, as it fills with the archive; the file is mapped besides."""
 
 COMMIT_CHARACTERS = 400_000_000
@@ -108,14 +108,16 @@ class ArchiveWriter:
         """Store batches with the next commit; one that cannot be stored undoes all of them."""
         with self._working():
             stored: list[StoredRows] = []
-            captures = dates = 0
+            found: list[FileCaptures] = []
+            dates = 0
             with self._savepoint():
                 for rows in staged.batches:
                     stored.append(self._registry.add_documents(rows.documents))
-                    captures += self._registry.add_captures(rows.captures)
+                    found += rows.captures
                     dates += self._registry.add_dates(rows.dates)
                     self._write_files(rows.files)
                     self._characters += rows.characters
+                captures = self._registry.add_captures(found)  # of all: each call makes a run
             self._index(staged.segment, stored)
             waited = time.monotonic() - self._began
             if self._characters > COMMIT_CHARACTERS or waited > COMMIT_SECONDS:
