@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from enum import Enum, auto
 
-from cachetools import LRUCache
-
 from nwx.captures import PagePlace
 from nwx.data_classes import dataclass
 from nwx.extract import ExtractLimits, extract, extractable
@@ -25,8 +23,8 @@ from nwx.warc.reader import CaptureRecord, StoredPayload
 
 # A lookup takes so many records or bytes of payload, a part so many captures,
 # characters of text or errors, whichever comes first: they bound the memory.
-_LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 8 << 20
-_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 1 << 20, 1_000
+_LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 1 << 20
+_PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 1 << 19, 1_000
 _NO_PAYLOAD = StoredPayload(b"")
 EXTRACT = "extract"
 """The kind of the errors of extraction."""
@@ -34,7 +32,7 @@ EXTRACT = "extract"
 _CHARACTERS_OF_A_LINK = 100
 _SHARE_OF_EXTRACTION = 0.5
 _SHARE_OF_TIME = 0.9  # of a document, for a command; the rest is for its text
-_REMEMBERED_KEYS = 20_000
+_REMEMBERED_KEYS = 10_000  # twice: a dictionary of new ones, and of older ones
 
 Guard = Callable[[int], AbstractContextManager[None]]
 """Marks the extraction of the record at an offset, for whoever watches this process."""
@@ -111,15 +109,18 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._ranks: LRUCache[str, int] = LRUCache(_REMEMBERED_KEYS)
+        self._ranks: dict[str, int] = {}
+        self._older: dict[str, int] = {}
 
     def precedence(self, id: str) -> int:
         """Return the precedence of a document, -1 where it is not remembered."""
-        return self._ranks.get(id, -1)
+        return self._ranks.get(id, self._older.get(id, -1))
 
     def remember(self, id: str, rank: int) -> None:
-        """Remember a document, replacing one met long ago."""
+        """Remember a document, forgetting those met long ago."""
         self._ranks[id] = rank
+        if len(self._ranks) >= _REMEMBERED_KEYS:
+            self._ranks, self._older = {}, self._ranks
 
 
 @dataclass(frozen=True, slots=True)

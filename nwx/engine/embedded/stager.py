@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+from nwx.bulk.process_limits import return_free_memory
 from nwx.engine.base import StagedBatch, Staging
 from nwx.engine.embedded.documents.tantivy_index import Packer
 from nwx.engine.embedded.folder import Folder
@@ -28,7 +29,8 @@ from nwx.model import Batch, SourceFile
 SEGMENT_DOCUMENTS = 50
 """So many documents at least are worth a segment of their own."""
 
-_MOST_CHARACTERS = 16 << 20
+_MOST_CHARACTERS = 5 << 20
+"""Of texts and links in a segment: tantivy takes about 1.5 times as many bytes for them."""
 
 
 class Reading(Protocol):
@@ -69,7 +71,7 @@ class Stager(Staging):
         new = [row.id for row in rows.documents if row.id not in known and row.id not in self._new]
         self._new.update(new)
         self._files += batch.files
-        self._characters += rows.characters
+        self._characters += sum(map(_characters, rows.documents))
         if self._segment is not None:
             self._pack([rows], self._numbered(new), self._segment)
             return
@@ -85,6 +87,8 @@ class Stager(Staging):
     def finish(self) -> StagedBatch:
         segment = ""
         if self._segment is not None:
+            # What reading has freed, some 8 MB, is not to be held while the segment is made.
+            return_free_memory()
             with self._folder.our_errors():
                 segment = str(self._segment.finish())
         packed = (*self._packed, *map(pickle.dumps, self._batches))
@@ -119,3 +123,9 @@ class Stager(Staging):
             else:
                 documents.append(row)
         return replace(rows, documents=tuple(documents))
+
+
+def _characters(row: DocumentRow) -> int:
+    entry = row.entry or {}
+    links = (*entry.get("links", ()), *entry.get("links_text", ()))
+    return len(entry.get("content", "")) + sum(map(len, links))

@@ -2,15 +2,17 @@
 
 import random
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine, stager
+from nwx.engine.embedded.database import connect
 from nwx.engine.embedded.text_writer import TextWriter
-from nwx.model import Batch, Collapse, Dates, Document, IndexName, Written
+from nwx.model import Batch, Collapse, Dates, Document, IndexName, Link, Written
 from nwx.query.question import Question
 from nwx.query.tree import All
 from tests.unit.engine.embedded.making import batch, page
@@ -214,4 +216,46 @@ def test_of_two_of_a_key_that_are_staged_together_the_better_stays(
     assert engine.write_staged(staging.finish()).documents == 5
     assert content(engine) == "early"
     check(engine)
+    engine.close()
+
+
+def test_captures_that_are_staged_together_make_one_run(engine: EmbeddedEngine) -> None:
+    staging = engine.staging()
+    for number in range(3):
+        staging.add(batch(page(number), page(5)))
+    assert engine.write_staged(staging.finish()).captures == 4
+    engine.close()
+    with closing(connect(Path(engine.address, "archive.sqlite"), read_only=True)) as db:
+        assert db.execute("SELECT captures, last_batch FROM runs").fetchall() == [(4, 1)]
+
+
+def test_free_memory_is_returned_before_a_segment_is_made(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[Path]] = []
+    segments = Path(engine.address, "segments")
+    monkeypatch.setattr(
+        stager, "return_free_memory", lambda: seen.append(list(segments.glob("*/*.store")))
+    )
+    staged = engine.stage(batch(page(1)))
+    assert seen == [[]]
+    assert list(segments.glob("*/*.store"))
+    assert engine.write_staged(staged).documents == 1
+    engine.close()
+
+
+def test_a_segment_is_full_of_texts_and_links(
+    engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stager, "_MOST_CHARACTERS", 100)
+    linked = page(1, "x" * 40)
+    links = (Link("http://example.org/" + "y" * 20, "z" * 10),)
+    linked = replace(linked, extract=replace(linked.extract, links=links))
+    staging = engine.staging()
+    staging.add(batch(linked))
+    assert not staging.is_full
+    staging.add(batch(page(2, "x" * 20)))
+    assert staging.is_full
+    assert engine.write_staged(staging.finish()).documents == 2
+    assert not staging.is_full
     engine.close()
