@@ -32,7 +32,7 @@ EXTRACT = "extract"
 _CHARACTERS_OF_A_LINK = 100
 _SHARE_OF_EXTRACTION = 0.5
 _SHARE_OF_TIME = 0.9  # of a document, for a command; the rest is for its text
-_REMEMBERED_KEYS = 10_000  # twice: a dictionary of new ones, and of older ones
+_REMEMBERED_KEYS = 4_000  # twice, in a dictionary of new ones and one of older ones
 
 Guard = Callable[[int], AbstractContextManager[None]]
 """Marks the extraction of the record at an offset, for whoever watches this process."""
