@@ -374,7 +374,11 @@ def asked_missing(
     wanted: set[str] = set()
     for name in tuple(kinds) or KIND_GROUPS:
         if name not in KIND_GROUPS and name not in KINDS:
-            raise UsageError(f"there is no kind {name!r}; use {', '.join((*KIND_GROUPS, *KINDS))}")
+            raise UsageError.translated(
+                "there is no kind %(name)s; use one of %(choices)s",
+                name=repr(name),
+                choices=", ".join((*KIND_GROUPS, *KINDS)),
+            )
         wanted |= KIND_GROUPS.get(name, {name})
     return MissingQuestion(frozenset(wanted), pages or PageFilter(), host)
 
