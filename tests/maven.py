@@ -32,7 +32,10 @@ def bring(folder: Path, *artifacts: str) -> None:
 def bring_dependencies(folder: Path, pom: Path) -> None:
     """Copy all that a project depends on into a folder."""
     if shutil.which("mvn") is None:
-        raise MavenError("test servers are brought by Maven, and there is no mvn; install it")
+        raise MavenError(
+            "test servers are brought by Maven, and there is no mvn; install it, or name running "
+            "ones in NWX_TEST_ELASTICSEARCH and NWX_TEST_OPENSEARCH"
+        )
     done = subprocess.run(
         [
             "mvn",
