@@ -76,9 +76,8 @@ def vectors_of(codes: Codes, dimensions: int) -> Vectors:
     if dimensions <= _WHOLE:
         return codes.view(np.int8)
     count, width = codes.shape
-    numbers = np.empty(
-        (count, 2 * width), dtype=np.uint8
-    )  # parts of it need no memory of their own
+    # Its halves are filled in place: they need no memory of their own.
+    numbers = np.empty((count, 2 * width), dtype=np.uint8)
     np.bitwise_and(codes, 0xF0, out=numbers[:, :width])
     np.multiply(codes, 16, out=numbers[:, width:])  # half of the time of a shift
     numbers |= 8
