@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 from nwx.data_classes import dataclass
 from nwx.model import Extract
-from nwx.values.media_types import POOR_PAGES
+from nwx.values.media_types import LINKS_ALONE, SOFT_404
 
 MIB = 1024 * 1024
 
@@ -166,9 +166,9 @@ def poor_page(found: Extract) -> tuple[str, ...]:
         return ()
     headlines = "\n".join((found.title, *found.headings[:2]))
     if _TOLD.search(headlines) or (len(content) <= _SHORTER and _TOLD.search(content)):
-        return POOR_PAGES[:1]
+        return (SOFT_404,)
     linked = [link.text for link in found.links if link.text]
     own = len(content) - sum(len(text) + 1 for text in linked)
     if content and len(linked) >= _LEAST_LINKS and own < _LEAST_OWN and not found.headings:
-        return POOR_PAGES[1:2]
+        return (LINKS_ALONE,)
     return ()

@@ -9,7 +9,7 @@ from nwx.extract.links import RawLink, Resolver, outlinks
 from nwx.extract.page import ExtractPayload, Outline
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
-from nwx.values.media_types import POOR_PAGES
+from nwx.values.media_types import FOR_ROBOTS
 from nwx.values.urls import CSS, IMG, STYLESHEET
 
 _XML = re.compile(r"\s*<(?:\?xml|rss|feed|rdf:RDF)\b")
@@ -32,7 +32,7 @@ def extract_plain(payload: ExtractPayload) -> Extract:
     content, cut = clean_blocks(BLOCK.join(text.splitlines()), limit)
     late = payload.late()
     problems = [f"text: cut after {limit} characters"] if cut else []
-    problems += POOR_PAGES[2:] if payload.url.endswith("/robots.txt") else ()
+    problems += [FOR_ROBOTS] if payload.url.endswith("/robots.txt") else []
     return Extract(
         title=title or ("" if is_xml else _first_line(content)),
         content=content,

@@ -266,5 +266,9 @@ def _textual(start: bytes) -> str:
     return TEXT if start and not _NOT_TEXT.search(start) else UNKNOWN
 
 
-POOR_PAGES = ("page: soft 404", "page: links alone", "page: robots.txt")
+POOR_PAGES = SOFT_404, LINKS_ALONE, FOR_ROBOTS = (
+    "page: soft 404",
+    "page: links alone",
+    "page: robots.txt",
+)
 """Among the `problems` of an extract: a page of an error, one of links alone, one for robots."""
