@@ -7,9 +7,8 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from nwx.errors import UsageError
-from nwx.query.tree import Bool, Boost, Node, Phrase, Term
+from nwx.query.tree import Bool, Boost, Node, Phrase, Term, word_of_address
 from nwx.settings import RankingSettings
-from nwx.values.urls import address_words
 
 _MOST_WEIGHT = 1_000.0
 _MOST_PAIRS = 3
@@ -111,18 +110,10 @@ def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking
 def all_words(node: Node) -> list[str]:
     """Return the words of a tree that consists of words that must all match, else nothing."""
     parts = node.must if isinstance(node, Bool) and not node.should else (node,)
-    words = list(map(_word, parts))
+    words = list(map(word_of_address, parts))
     if not all(isinstance(word, Term) and not word.field for word in words):
         return []
     return [word.text for word in words if isinstance(word, Term)]
-
-
-def _word(node: Node) -> Node:
-    """Return the word of an address, which is looked up in URLs by its parts, too."""
-    match node:
-        case Bool(must=(), should=(Term("", text) as word, Phrase("url_text", words))):
-            return word if words == address_words(text) else node
-    return node
 
 
 def most_words(node: Node) -> Node | None:

@@ -116,15 +116,13 @@ BELOW_PAGES = Bool(
         ValueSpan("status_code", FIRST_REDIRECT, None),
     )
 )
-"""What ranks below pages, in a resolved tree: other kinds of files, redirects, errors and pages
-with nothing to read."""
+"""What ranks below pages, in a resolved tree: other files, redirects, errors, POOR_PAGES."""
 
 
 def is_below_pages(content_type_norm: str, status: int | None, problems: Sequence[str]) -> bool:
     """Return whether BELOW_PAGES finds a document."""
-    if content_type_norm in _FILE_TYPES or (status or 0) >= FIRST_REDIRECT:
-        return True
-    return any(one in POOR_PAGES for one in problems)
+    is_page = content_type_norm not in _FILE_TYPES and (status or 0) < FIRST_REDIRECT
+    return not is_page or any(one in POOR_PAGES for one in problems)
 
 
 TYPE_GROUPS: dict[str, Node] = {"files": BELOW_PAGES, "pages": Bool(must_not=(BELOW_PAGES,))}
@@ -363,11 +361,8 @@ def _parts_of_all(node: Bool) -> AnchorParts | None:
             rest.append(part)
     if not words:
         return None
-    ruled_out = tuple(part for part in node.must_not if _is_words(part))
-    return AnchorParts(
-        _all_of(words, ruled_out, tuple(part for part in node.should if _is_words(part))),
-        _all_of(rest, node.must_not),
-    )
+    ruled_out, should = (tuple(filter(_is_words, some)) for some in (node.must_not, node.should))
+    return AnchorParts(_all_of(words, ruled_out, should), _all_of(rest, node.must_not))
 
 
 def _all_of(must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ...] = ()) -> Node:
@@ -376,15 +371,21 @@ def _all_of(must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ..
     return Bool(tuple(must) or (All(),), should, must_not)
 
 
+def word_of_address(node: Node) -> Node:
+    """Return the word of an address, which is looked up in URLs by its parts too; others as is."""
+    match node:
+        case Bool(must=(), should=(Term("", text) as word, Phrase("url_text", words))):
+            return word if words == address_words(text) else node
+    return node
+
+
 def _is_words(node: Node) -> bool:
     """Return whether all leaves of a node can be looked up in anchor texts."""
-    match node:
+    match node := word_of_address(node):
         case All() | DateRange():
             return False
         case Boost():
             return _is_words(node.node)
-        case Bool(should=(Term("", one), Phrase("url_text", two))) if two == address_words(one):
-            return True
         case Bool():
             parts = (*node.must, *node.should)
             return bool(parts) and all(map(_is_words, (*parts, *node.must_not)))
