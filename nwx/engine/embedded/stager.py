@@ -29,7 +29,7 @@ from nwx.model import Batch, SourceFile
 SEGMENT_DOCUMENTS = 50
 """So many documents at least are worth a segment of their own."""
 
-_MOST_CHARACTERS = 8 << 20
+_MOST_CHARACTERS = 5 << 20
 """Of texts and links in a segment: tantivy takes about 1.5 times as many bytes for them."""
 
 

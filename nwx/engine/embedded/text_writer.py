@@ -15,6 +15,7 @@ from typing import Any
 
 import tantivy
 
+from nwx.bulk.process_limits import return_free_memory
 from nwx.engine.embedded.documents.tantivy_index import (
     NUM,
     DocumentSearcher,
@@ -194,8 +195,8 @@ def _file_id(segment: dict[str, Any]) -> str:
     return str(segment["segment_id"]).replace("-", "")
 
 
-MERGED_SEGMENTS = 8
-"""From so many segments on tantivy may merge some."""
+MERGED_SEGMENTS = 12
+"""From so many segments on tantivy may merge some; a large import makes them of 5 MB."""
 
 _HEAP_BYTES = 20_000_000
 """For one thread: most documents come in segments that others made. tantivy wants 15 MB."""
@@ -282,6 +283,7 @@ class TextWriter:
         if writer is not None:
             with tantivy_errors():
                 writer.wait_merging_threads()
+            return_free_memory()  # of merges, some 3 MB
 
     def erase(self, work: Path) -> None:
         """Remove deleted documents from the files; additions must be committed before.
