@@ -7,8 +7,8 @@ FILE has the text of a document in each line (UTF-8); without it texts are made 
 model, each about a few subjects: passages are then as far from each other as chance has it, the
 hardest case. Prints how many of the ten nearest documents by exact comparison the index finds as
 searches ask it: of the vectors that it holds, and with --whole of the model's own; the bytes of the
-index; and what searches by words, meaning and both take of a processor, or on a server (`--archive
-http://…`) by the clock.
+index; and what searches by words, meaning and both take by the clock, and of the processors where
+no server answers them.
 """
 
 import argparse
@@ -38,6 +38,8 @@ _BATCH = 1_000
 _TEN = 10
 _WORDS = 3
 _TURNS = 6
+_WAYS = "words", "meaning", "both"
+_INFINITE = float("inf")
 
 
 def main() -> None:
@@ -173,22 +175,27 @@ def _whole_vectors(
 
 
 def _print_times(engine: Engine, settings: Settings, questions: Sequence[str]) -> None:
-    """Print times of this process's processors, on servers by the clock; each the best of some."""
+    """Print times by the clock and, in a folder, of the processors; each the best of some."""
     archive = Archive.over(engine, settings)
-    now = time.process_time if engine.traits.is_local else time.perf_counter
-    took: dict[str, list[float]] = {"words": [], "meaning": [], "both": []}
-    for question in questions:
-        best = dict.fromkeys(took, float("inf"))
+    clocks = {"by the clock": time.perf_counter}
+    if engine.traits.is_local:
+        clocks["of processors"] = time.process_time
+    best = {name: {by: [_INFINITE] * len(questions) for by in _WAYS} for name in clocks}
+    for place, question in enumerate(questions):
         for _ in range(_TURNS):
-            for by in took:
-                began = now()
+            for by in _WAYS:
+                began = {name: now() for name, now in clocks.items()}
                 archive.search(question, by=by).page()
-                best[by] = min(best[by], 1_000 * (now() - began))
-        for by, times in took.items():
-            times.append(best[by])
-    for by, times in took.items():
-        print(f"by {by}: median {median(times):.1f} ms, 95 % {quantiles(times, n=20)[-1]:.1f} ms")
-    print(f"both: {sum(took['both']) / sum(took['words']):.2f} times words (sums)")
+                for name, now in clocks.items():
+                    took = 1_000 * (now() - began[name])
+                    best[name][by][place] = min(best[name][by][place], took)
+    for name, ways in best.items():
+        for by, times in ways.items():
+            print(
+                f"by {by}: median {median(times):.1f} ms {name},"
+                f" 95 % {quantiles(times, n=20)[-1]:.1f} ms"
+            )
+        print(f"both: {sum(ways['both']) / sum(ways['words']):.2f} times words {name} (sums)")
 
 
 if __name__ == "__main__":
