@@ -58,14 +58,21 @@ _FREE_SHARE = 10
 _PAGES_AT_ONCE = 500
 _DELETE = "DELETE FROM {0} WHERE id IN (SELECT id FROM {0} WHERE run = ? LIMIT {1})"
 
+_FREE_RUNS = (
+    "SELECT run, captures FROM runs AS one WHERE shown AND NOT EXISTS (SELECT 1 FROM runs"
+    " WHERE NOT shown AND sources = ? AND one.first_batch >= first_batch"
+    " AND one.last_batch <= last_batch) ORDER BY captures"
+)
+
 
 def runs_to_merge(db: sqlite3.Connection, most: int = 1 << 62) -> list[int]:
     """Return the runs that are to be merged, none if they are few, of `most` captures in all.
 
     Runs of about one size are merged with all smaller ones, into one of four times the size at
-    least: so often a capture is written again as the archive has such sizes.
+    least: so often a capture is written again as the archive has such sizes. Those that a merge
+    between two steps is about to hide are left to it.
     """
-    found = db.execute("SELECT run, captures FROM runs WHERE shown ORDER BY captures").fetchall()
+    found = db.execute(_FREE_RUNS, (MERGED,)).fetchall()
     sizes = [(captures.bit_length() - 1) // 2 for _, captures in found]
     many = [size for size, number in Counter(sizes).items() if number >= FEWEST]
     ends = [bisect_right(sizes, size) for size in many]

@@ -108,8 +108,9 @@ def test_merges_go_on_while_others_load_unless_they_are_late() -> None:
     assert due.steps == ["unlocked", "closed", "merged"]
 
 
-def test_others_write_between_the_steps_of_a_merge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("few", [0, 100])
+def test_others_write_and_merge_between_the_steps_of_a_merge(
+    few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module, name, value in (
         (merges, "FEW_CAPTURES", 0),
@@ -131,6 +132,7 @@ def test_others_write_between_the_steps_of_a_merge(
     with EmbeddedEngine(folder.path) as engine:
         engine.create()
     held = [load(offset) for offset in range(6)]
+    monkeypatch.setattr(merges, "FEW_CAPTURES", few)
 
     def write(_: float) -> None:
         """Load and delete while others merge, and look at what there is."""
@@ -143,19 +145,23 @@ def test_others_write_between_the_steps_of_a_merge(
             assert unloading.unload([id]) == 1
             unloading.unlock()
             unloading.close()
+        look()
+        if len(written) > 30:
+            clock.sleep = lambda _: None
+
+    def look() -> None:
         with closing(connect(folder.database, read_only=True)) as db:
             assert list(table_damage(db)) == []
         with EmbeddedEngine(folder.path, read_only=True) as engine:
             found = [one.source_file_offset for one in engine.captures("", "\U0010ffff")]
         assert found == sorted(one.source_file_offset for one in held)
-        if len(written) > 30:
-            clock.sleep = lambda _: None
 
     # Not the sleep of all: other threads of this process, and locks, sleep too.
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=write)
     monkeypatch.setattr(merges, "time", clock)
     with closing(connect(folder.database, read_only=False)) as db:
         merge_many(folder, db)
+        look()
         assert not removed
         assert len(written) > 30
         assert runs_to_merge(db) == []
