@@ -109,6 +109,9 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return len(self.files())
         if index is IndexName.DATES:
             return self._visible_dates()
+        if index is IndexName.INLINKS:
+            table = self.inlink_index().table()
+            return 0 if table is None else table.count()
         if index is IndexName.QUALITY:
             return self.quality_index().totals().pages
         if index is IndexName.PICTURES and not self._hidden.current():

@@ -82,6 +82,10 @@ class InlinkTable:
             if number + 1 == len(notes) or notes[number + 1].first.encode() > first.encode():
                 yield number
 
+    def count(self) -> int:
+        """Return the number of entries, without making them."""
+        return sum(len(self.range(n).arrays["count_cell"]) for n in range(len(self.notes.ranges)))
+
     def place(self, urlkey: str) -> tuple[TargetRange, int] | None:
         """Return the range of a target and its place there, None where nothing links to it."""
         for number in self.ranges(urlkey, urlkey):
