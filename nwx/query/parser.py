@@ -179,7 +179,8 @@ class _Reader:
 
     def _word(self, found: Any, word: str, field: str) -> Node:
         if not field and _ADDRESS.match(unescaped(word)):
-            field = "url"
+            # As captures of a URL are looked up: with any scheme, with and without www.
+            field = "url" if has_wildcard(word.removesuffix("*")) else "urlkey"
         if word == "?" and kind(field) is QueryFieldKind.TEXT:
             return All()  # a sign with blanks around it, as French puts it
         if word == "*":
