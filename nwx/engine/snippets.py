@@ -21,6 +21,7 @@ _BLANKS = re.compile(r"\s+")
 _LAST_WORD = re.compile(r"\s\S*\Z")
 _SCANNED_CHARACTERS = 1_000_000
 _PLACES = 16
+_BEFORE_IDEOGRAPHS = "\u2e7f"
 _KNOWN_WORDS = 100_000
 
 
@@ -126,7 +127,18 @@ def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:
 
 
 def _words(leaf: _Leaf) -> list[str]:
-    return list(query_tokens(leaf.text)) if isinstance(leaf, Term | Phrase) else []
+    """Return the tokens of a leaf, those in ideographs joined that stand together in it."""
+    if not isinstance(leaf, Term | Phrase):
+        return []
+    if leaf.text.isascii() or (isinstance(leaf, Phrase) and leaf.slop):
+        return list(query_tokens(leaf.text))
+    text, words = _aligned(leaf.text), [""]
+    for token in query_tokens(leaf.text):
+        if words[-1][-1:] > _BEFORE_IDEOGRAPHS < token and words[-1] + token in text:
+            words[-1] += token
+        else:
+            words.append(token)
+    return words[1:]
 
 
 def _pattern(leaf: Wildcard) -> list[str]:

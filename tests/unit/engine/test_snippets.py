@@ -18,6 +18,13 @@ def test_parts_of_words_are_not_marked() -> None:
     assert _snippet(Term("content", "stone"), "stones and a stone") == "stones and a [stone]"
 
 
+def test_ideographs_are_marked_where_they_stand_together() -> None:
+    text = "11月5日 (日) " + "本 " * 200 + "日本語の東京"
+    assert _snippet(Term("", "日本"), text).endswith("本 [日本]語の東京")
+    assert _snippet(Phrase("", "東京 日本"), text).endswith("本 [日本]語の[東京]")
+    assert _snippet(Phrase("", "日本", 2), "日 本") == "[日] [本]"
+
+
 def test_patterns_and_likenesses_are_marked() -> None:
     assert _snippet(Wildcard("content", "sto*"), "a storm of stones") == "a [storm] of [stones]"
     assert _snippet(Fuzzy("content", "stone", 1), "a stome, a store, a sand") == (
