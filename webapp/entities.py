@@ -58,7 +58,7 @@ ENTITY_OPERATIONS = (
     Operation(
         id="sparql",
         path="/sparql",
-        summary="Query the facts that pages state, by the SPARQL 1.1 protocol.",
+        summary="Query the facts that pages state, by the SPARQL 1.1 protocol",
         parameters=_PARAMETERS,
         media_types=_MEDIA_TYPES,
         errors=_ERRORS,
@@ -69,7 +69,7 @@ ENTITY_OPERATIONS = (
         id="sparqlByPost",
         path="/sparql",
         method="post",
-        summary="The same, with the query in the body: as it is, or as a field of a form.",
+        summary="The same, with the query in the body: as it is, or as a field of a form",
         parameters=_PARAMETERS,
         media_types=_MEDIA_TYPES,
         errors=_ERRORS,

@@ -198,7 +198,7 @@ def test_numbers_and_dates_follow_the_language(
         ("fr", "/search?q=(a", "cette parenthèse n&#39;est pas fermée"),
         ("es", "/search?q=(a", "este paréntesis no está cerrado"),
         ("de", "/search?q=titel:x", "ist kein Feld"),
-        ("fr", "/search?from=2010-13", "n&#39;est pas une date"),
+        ("fr", "/search?from=2010-13", "a une date impossible"),
         ("es", "/search?year=20x&q=a", "escriba cuatro cifras"),
         ("es", "/trends?q=(a", "este paréntesis no está cerrado"),
         ("fr", "/words?q=(a", "cette parenthèse n&#39;est pas fermée"),

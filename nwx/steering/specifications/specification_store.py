@@ -139,7 +139,9 @@ def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> St
             name=name,
             version=repr(version),
         )
-    names = f"known are {', '.join(known[:20])}" if known else "none has been added yet"
+    names = ErrorText("none has been added yet")
+    if known:
+        names = ErrorText("known are %(choices)s", choices=", ".join(known[:20]))
     raise UnknownCrawlError.translated(
         "there is no crawl specification %(name)s (%(names)s); `nwx crawls add FILE` adds one",
         name=repr(name),

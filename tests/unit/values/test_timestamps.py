@@ -123,6 +123,12 @@ def test_what_is_no_written_date_is_an_error(text: str) -> None:
         date_span(text)
 
 
+def test_an_impossible_date_is_named_in_the_language_of_the_reader() -> None:
+    with pytest.raises(TimestampError) as caught:
+        date_span("2010-13")
+    assert caught.value.text.values == {"text": "'2010-13'"}
+
+
 def test_the_digits_that_name_a_period() -> None:
     assert {period: "20130615120000"[: period.digits] for period in Period} == {
         Period.MONTH: "201306",

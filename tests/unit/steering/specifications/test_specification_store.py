@@ -8,7 +8,7 @@ import pytest
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_index import CrawlIndex, DocumentScore
 from nwx.engine.indices.crawl_queue import LeaseLimits, UrlUpdate
-from nwx.errors import SourceError, SpecificationError
+from nwx.errors import ErrorText, SourceError, SpecificationError
 from nwx.settings import Settings
 from nwx.steering.queue.unread_pages import MOST_UNREAD
 from nwx.steering.specifications.specification_store import (
@@ -56,8 +56,9 @@ def test_an_earlier_one_is_found_by_number_and_version_and_restored(crawls: Craw
 
 
 def test_what_is_not_there_is_an_error(engine: Engine, crawls: CrawlIndex) -> None:
-    with pytest.raises(UnknownCrawlError, match="none has been added yet"):
+    with pytest.raises(UnknownCrawlError, match="none has been added yet") as caught:
         stored_specification(crawls, "votes")
+    assert isinstance(caught.value.text.values["names"], ErrorText)
     save_text(crawls, ONE, "x")
     with pytest.raises(UnknownCrawlError, match="known are votes"):
         steering_specification(engine, "floods")
