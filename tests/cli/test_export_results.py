@@ -19,6 +19,7 @@ def test_results_are_written_in_each_form(nwx: Nwx, tmp_path: Path) -> None:
     assert list(csv.reader(io.StringIO(table))) == [["url"], [PAGE.url]]
     assert nwx("export", "results", tmp_path / "out.txt", "quarry").out.startswith("1 result in ")
     assert (tmp_path / "out.txt").read_text() == f"{PAGE.url}\n"
+    assert nwx("export", "results", tmp_path / "out.txt", "quarry", "--json").json == {"results": 1}
     packed = nwx("export", "results", tmp_path / "out.warc.gz", "quarry", "--json").json
     assert (packed["captures"], packed["missing"]) == (1, 0)
     out = tmp_path / "with.warc.gz"

@@ -270,7 +270,9 @@ def _write_text(archive: "Archive", asked: _Options, form: str) -> None:
         hits.write_to(sys.stdout.write, form, asked.fields)
         return
     count = hits.write(asked.folder, form, asked.fields, excel=asked.excel)
-    if not (asked.quiet or asked.as_json):
+    if asked.as_json:
+        print_json({"results": count})
+    elif not asked.quiet:
         click.echo(f"{counted(count, 'result')} in {clean(str(asked.folder))}")
 
 
