@@ -127,6 +127,8 @@ def open_cdx(path: str) -> io.BufferedReader:
     Raises SourceError, also later when reading.
     """
     raw = sys.stdin.buffer if path == STANDARD_INPUT else _opened(path)
+    if raw.closed:
+        raise SourceError("standard input (-) can be read once only")
     return io.BufferedReader(_Decompressed(cast(io.BufferedReader, raw), path), BUFFER_BYTES)
 
 

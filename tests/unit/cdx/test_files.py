@@ -1,6 +1,7 @@
 """Files of CDX lines."""
 
 import gzip
+import io
 from pathlib import Path
 
 import fsspec
@@ -51,6 +52,14 @@ def test_members_without_a_newline_at_their_end_are_kept_apart(tmp_path: Path) -
         gzip.compress(NINE[:-1], mtime=0) + gzip.compress(ELEVEN[:-1], mtime=0) + bytes(7)
     )
     assert _read(path) == (["2014", "2015"], [])
+
+
+def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(NINE))))
+    with open_cdx("-") as stream:
+        assert stream.read() == NINE
+    with pytest.raises(SourceError, match="once only"):
+        open_cdx("-")
 
 
 def test_many_members_of_one_line(tmp_path: Path) -> None:
