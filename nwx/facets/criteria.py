@@ -22,6 +22,7 @@ from nwx.facets.definitions import (
     quoted_clause,
 )
 from nwx.query.fields import FILTERS, resolve_field
+from nwx.values.urls import host_parts
 
 MAX_SIZE = 1 << 40
 """Larger sizes in bytes cannot be true: their category is unknown, and they add no bytes."""
@@ -129,6 +130,11 @@ class _Site(TextValues):
     facets_field = "site"
     query_filter = "domain"
 
+    def parse(self, text: str) -> tuple[str, ...]:
+        # Names from a list of sites are as they are, domains in lower case and IDNA.
+        host, domain, _ = host_parts(text)
+        return (text, host) if domain and host != text and "." in text else (text,)
+
     def value_to_query(self, value: str) -> str | None:
         # Names from a list of sites are not domains that the search knows.
         named = " " in value or ("." not in value and ":" not in value and value != "localhost")
@@ -171,7 +177,7 @@ class _Tld(TextValues):
         return AnyOf((*below, super().to_filter(values)))
 
     def parse(self, text: str) -> tuple[str, ...]:
-        return (text.lower(),)
+        return (host_parts(text).host,)
 
     def value_to_query(self, value: str) -> str | None:
         return f"({quoted_clause('tld', value)} OR tld:*.{value})"

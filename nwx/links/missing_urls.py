@@ -20,7 +20,15 @@ from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.model import Document, Link
 from nwx.values.timestamps import DateOption, date_bound, seconds_between
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import EMBEDDED, KINDS, NAVIGATIONAL, STYLESHEET, host_of_urlkey, present_kind
+from nwx.values.urls import (
+    EMBEDDED,
+    KINDS,
+    NAVIGATIONAL,
+    STYLESHEET,
+    host_of_urlkey,
+    host_parts,
+    present_kind,
+)
 
 LOWEST_ERROR = 400
 """Captures with this status or a higher one are errors."""
@@ -145,8 +153,8 @@ class PageFilter:
 
 
 def is_of_site(host: str, site: str) -> bool:
-    """Return whether a host is a site, or below it; `www.` makes no difference."""
-    site = site.lower().removeprefix("www.")
+    """Return whether a host is a site, in any spelling, or below it; `www.` makes no difference."""
+    site = host_parts(site).host.removeprefix("www.")
     return host == site or host.endswith(f".{site}")
 
 

@@ -7,6 +7,7 @@ from functools import cache
 
 from nwx.mappings import properties
 from nwx.model import IndexName
+from nwx.values.urls import host_parts
 
 DEFAULT_FIELDS: dict[str, float] = {"title": 3.0, "headings": 1.5, "content": 1.0, "url_text": 1.0}
 """Fields that a word without a field is looked up in, with their weights."""
@@ -132,6 +133,8 @@ _LOWER_CASE = frozenset(
 )
 """Fields whose values are in lower case, however they are asked for."""
 
+_HOSTS = ("host", "domain", "public_suffix")
+
 
 class QueryFieldKind(Enum):
     """The kind of values of a field."""
@@ -176,13 +179,20 @@ def kind(field: str) -> QueryFieldKind:
 
 
 def normal_value(field: str, text: str, *, is_pattern: bool = False) -> str:
-    """Return a text as the values of its field are written: NFC, lower case.
+    """Return a text as the values of its field are written: NFC, lower case, IDNA.
 
     A pattern of words loses its possessive, which no word of a text has.
     """
     if kind(field) is QueryFieldKind.TEXT:
         text = unicodedata.normalize("NFC", text)
         return _POSSESSIVE.sub("", text) if is_pattern else text
+    return text.lower() if is_pattern and field in _LOWER_CASE else normal_name(field, text)
+
+
+def normal_name(field: str, text: str) -> str:
+    """Return a keyword as the values of its field are written: lower case, hosts in IDNA."""
+    if field in _HOSTS:
+        return host_parts(text).host
     return text.lower() if field in _LOWER_CASE else text
 
 

@@ -8,7 +8,7 @@ from nwx.data_classes import dataclass
 from nwx.errors import ErrorText, QueryError, UsageError
 from nwx.model import Collapse, Sort
 from nwx.query.cost import check_cost
-from nwx.query.fields import FACET_FIELDS, FILTERS
+from nwx.query.fields import FACET_FIELDS, FILTERS, normal_name
 from nwx.query.rankings import DEFAULT, Ranking, SearchBy, most_words
 from nwx.query.tree import DateRange, Node, resolve_tree
 from nwx.values.timestamps import date_bound
@@ -283,4 +283,4 @@ def _value(name: str, field_name: str, value: str) -> str:
         raise QueryError.translated(
             "%(value)s is no year; write four digits", value=repr(value[:40])
         )
-    return str(int(value)) if field_name == "status_code" else value
+    return str(int(value)) if field_name == "status_code" else normal_name(field_name, value)

@@ -53,6 +53,7 @@ def test_missing_urls_as_json_and_csv(archive: Nwx) -> None:
         {"url": "http://a.test/sky.png", "kind": "css", "pages": 2, "status": None},
         {"url": "http://a.test/j.png", "kind": "img", "pages": 1, "status": 404},
     ]
+    assert archive("missing", "--json", "--kind", "embedded", "--host", "A.Test.").json == found
     assert archive("missing", "--json", "--site", "nowhere.test").json == []
     lines = archive("missing", "--csv", "--kind", "a").out.splitlines()
     assert lines == ["url,kind,pages,status", "ftp://f.test/=x,a,1,"]

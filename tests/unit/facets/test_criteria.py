@@ -124,6 +124,14 @@ def test_types_are_in_lower_case_and_a_filter_s_name_is_taken() -> None:
         Criterion.YEAR.definition.parse("2010-2015")
 
 
+def test_domains_are_found_in_any_spelling() -> None:
+    parse = Criterion.SITE.definition.parse
+    assert parse("B\u00fccher.example") == ("B\u00fccher.example", "xn--bcher-kva.example")
+    assert parse("example.org") == ("example.org",)
+    assert parse("Paul's pages") == ("Paul's pages",)
+    assert Criterion.TLD.definition.parse("\u0440\u0444") == ("xn--p1ai",)
+
+
 def test_the_unknown_comes_last_and_lies_in_no_span() -> None:
     for criterion in Criterion:
         definition = criterion.definition

@@ -53,6 +53,7 @@ def test_what_a_field_is(field: str, expected: QueryFieldKind) -> None:
 
 def test_values_are_written_as_their_field_has_them() -> None:
     assert normal_value("host", "WWW.Example.ORG") == "www.example.org"
+    assert normal_value("host", "B\u00fccher.Example") == "xn--bcher-kva.example"
     assert normal_value("title", "Pra\u0301va") == "Pr\u00e1va"
     assert normal_value("url", "http://a.example/A") == "http://a.example/A"
 

@@ -35,6 +35,15 @@ def test_a_question_is_resolved() -> None:
     )
 
 
+def test_filters_have_values_as_documents_have_them() -> None:
+    asked = {"host": ["WWW.B\u00fccher.example."], "type": ["HTML"], "collection": ["News"]}
+    assert resolve(Question(filters=asked)).filters == {
+        "host": ("www.xn--bcher-kva.example",),
+        "content_type_norm": ("html",),
+        "collection": ("News",),
+    }
+
+
 def test_a_tree_is_taken_as_it_is() -> None:
     tree = Bool(must_not=(Term("", "x"),))
     assert resolve(Question(tree)).tree == tree
