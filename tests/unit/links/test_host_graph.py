@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nwx.links import host_graph as module
@@ -100,6 +100,7 @@ def pageranks(graph: HostGraph) -> list[float]:
     return rank.tolist()
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(CENTRAL_NAMES, CENTRAL_NAMES, st.integers(1, 1000)), min_size=1))
 def test_centralities_are_as_defined(pairs: list[tuple[str, str, int]]) -> None:
     graph = host_graph(pairs)
