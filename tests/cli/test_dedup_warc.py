@@ -53,6 +53,7 @@ def test_what_is_left_and_what_was_met_nowhere_is_told(nwx: Nwx, tmp_path: Path)
     lines = listed(tmp_path / "list.dup", PAGES[2], stranger)
     ran = nwx("dedup-warc", "-e", lines, "-o", tmp_path / "new", old)
     assert "no original" in ran.err
+    assert ran.out.startswith("1 file, 0 duplicates became revisits, ")
     assert "1 line of the lists matched no capture" in ran.out
     assert (tmp_path / "new" / "crawl.warc.gz").read_bytes() == old.read_bytes()
 

@@ -220,7 +220,8 @@ def _print_report(done: "Sequence[Rewritten]", never_met: int, *, quiet: bool) -
     change = "saved" if before >= after else "more"
     already = sum(one.before for one in done)
     click.echo(
-        f"{len(done)} files, {sum(one.revisits for one in done)} duplicates became revisits,"
+        f"{counted(len(done), 'file')},"
+        f" {counted(sum(one.revisits for one in done), 'duplicate')} became revisits,"
         + (f" {already} were revisits before," if already else "")
         + f" {len(left)} were left as they are;"
         f" {counted(never_met, 'line')} of the lists matched no capture\n"
