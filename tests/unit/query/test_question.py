@@ -58,7 +58,7 @@ def test_a_tree_is_taken_as_it_is() -> None:
         ({"filters": {"colour": ["red"]}}, UsageError, "no filter 'colour'"),
         ({"filters": {"status": ["abc"]}}, QueryError, "'abc' is none"),
         ({"filters": {"year": ["99"]}}, QueryError, "'99' is no year"),
-        ({"date_from": "2010-13"}, UsageError, "no date"),
+        ({"date_from": "2010-13"}, UsageError, "impossible date"),
         ({"limit": 1_001}, UsageError, "0 to 1,000 hits"),
         ({"offset": -1}, UsageError, "begins at 0"),
         ({"query": "(a"}, QueryError, "not closed"),
