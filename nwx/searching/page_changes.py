@@ -232,7 +232,9 @@ def _id(capture: Capture) -> str:
 
 def _is_shown(capture: Capture) -> bool:
     status = capture.status_code
-    return capture.record_type == "revisit" or (status is not None and status < 300)
+    if capture.record_type == "revisit" and status in (None, 304):
+        return True
+    return status is not None and status < 300
 
 
 MOST_WATCHED = 1_000

@@ -52,6 +52,18 @@ def test_without_a_date_the_first_capture_is_compared_with_the_last(archive: Eng
     assert site_changes(archive, "nowhere.test").pages == ()
 
 
+def test_a_revisit_is_as_its_status_says(engine: Engine) -> None:
+    for name, status, later in (("error", 404, 404), ("moved", 302, 302), ("page", 200, 304)):
+        pages = [
+            page(f"{_SITE}/{name}", "2010", name, status=status),
+            page(f"{_SITE}/{name}", "2015", name, status=later, record_type="revisit"),
+        ]
+        engine.write(batch(pages))
+    engine.refresh()
+    found = site_changes(engine, "town.test")
+    assert (found.compared, found.pages) == (3, ())
+
+
 @pytest.mark.parametrize("text", ["*", "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43", "a.warc.gz"])
 def test_what_is_no_site_is_an_error(archive: Engine, text: str) -> None:
     with pytest.raises(UsageError, match="is no site"):
