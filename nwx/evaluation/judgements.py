@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nwx.bulk.progress import batches
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.errors import UrlError, UsageError
+from nwx.query.parser import parse_query
 from nwx.query.rankings import BUILT_IN, Ranking, ranking_of
 from nwx.values.timestamps import to_timestamp
 from nwx.values.urlkeys import urlkey
@@ -115,6 +116,7 @@ class JudgementIndex:
 def _check(query: str) -> None:
     if not 0 < len(query) <= LONGEST_JUDGED_QUERY:
         raise UsageError(f"a query to judge has 1 to {LONGEST_JUDGED_QUERY} characters")
+    parse_query(query)  # one that cannot be run would stop each later judge and evaluation
 
 
 def _id(*parts: str) -> str:

@@ -8,7 +8,7 @@ from nwx.answers.hits import Hits
 from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY
 from nwx.engine.base import Engine
-from nwx.errors import UsageError
+from nwx.errors import QueryError, UsageError
 from nwx.query.question import Question
 from nwx.query.rankings import Ranking
 from nwx.query.tree import Bool, Term
@@ -92,6 +92,11 @@ def test_judgements_and_rankings_are_kept(engine: Engine) -> None:
     with pytest.raises(UsageError, match=r"no ranking 'none'; use one of default, older, flat"):
         archive.search("lamp", ranking="none")
     assert archive.judge_queries([" lamp  words ", "lamp"]) == ["lamp", "lamp words"]
+    with pytest.raises(QueryError):
+        archive.judge_queries(["stone", '"lamp'])
+    with pytest.raises(QueryError):
+        archive.judge('"lamp', urls[0], 3, "ann")
+    assert archive.judge_queries() == ["lamp", "lamp words"]
     listed = [hit.url for hit in archive.to_judge("lamp", "ann")]
     assert sorted(listed) == urls
     archive.judge("lamp", urls[0], 3, "ann")
