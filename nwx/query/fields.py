@@ -76,6 +76,7 @@ FACET_FIELDS = (
 
 
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2018\u2019\uff07]s(?=\*?\Z)", re.IGNORECASE)
+_HIDING = dict.fromkeys((0xAD, 0x200B, 0xFEFF))
 _LIKE = 60.0
 """The share of equal characters, of 100, from which on one name is suggested for another."""
 
@@ -181,10 +182,10 @@ def kind(field: str) -> QueryFieldKind:
 def normal_value(field: str, text: str, *, is_pattern: bool = False) -> str:
     """Return a text as the values of its field are written: NFC, lower case, IDNA.
 
-    A pattern of words loses its possessive, which no word of a text has.
+    Words lose the soft hyphens that texts lose at import, a pattern of words its possessive.
     """
     if kind(field) is QueryFieldKind.TEXT:
-        text = unicodedata.normalize("NFC", text)
+        text = unicodedata.normalize("NFC", text.translate(_HIDING))
         return _POSSESSIVE.sub("", text) if is_pattern else text
     return text.lower() if is_pattern and field in _LOWER_CASE else normal_name(field, text)
 

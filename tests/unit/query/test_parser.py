@@ -100,6 +100,8 @@ AS_TYPED: dict[str, Node] = {
     "C++": Term("", "C++"),
     "what's on ?": Bool(must=(Term("", "what's"), Term("", "on"))),
     "?": All(),
+    "In\u00adfor\u200bma\ufefftion": Term("", "Information"),
+    "\u00ad": All(),
     "colou?": Wildcard("", "colou?"),
     "title:colou?": Wildcard("title", "colou?"),
     "a**b": Wildcard("", "a*b"),
