@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 
+import pytest
 from flask.testing import FlaskClient
 
 from nwx.answers.citations import cite
@@ -80,6 +81,16 @@ def test_a_document_leads_to_the_dates_of_its_sentences(client: FlaskClient) -> 
     assert HOME_TIMES[0][0][:4] in listed
     altered = client.get("/quote", query_string={"text": f"{sentence} never", "url": HOME}).text
     assert "stand in no capture" in altered
+
+
+def test_a_quotation_names_a_day_once_and_says_what_it_leaves_out(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winter = client.get("/quote", query_string={"text": "Closed for the winter"}).text
+    assert winter.partition("<h2>Versions")[0].count("24 Dec 2019") == 1
+    assert "The first" not in winter
+    monkeypatch.setattr("webapp.search.quotations.SHOWN_VERSIONS", 2)
+    assert "The first 2." in client.get("/quote", query_string={"text": "quarry museum"}).text
 
 
 def test_unknown_records_are_not_found(client: FlaskClient) -> None:
