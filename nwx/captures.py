@@ -15,6 +15,8 @@ RECORD_TYPES = frozenset(("response", "resource", "revisit", "conversion"))
 FIELDS_TYPE = "application/warc-fields"
 """The MIME type of crawlers' notes."""
 
+_NOTES = (FIELDS_TYPE, "text/anvl")  # as of WARC 0.17
+
 NOTE_SCHEMES = ("metadata:", "warcinfo:", "filedesc:")
 """How the URLs of notes begin: wget's, of warcinfo records in CDX, of the heads of ARC files."""
 
@@ -41,7 +43,7 @@ def names_capture(mime: str, status: str, url: str) -> bool:
         return False
     if mime.startswith(_TYPED):
         return mime.removeprefix(_TYPED) in RECORD_TYPES
-    if mime.startswith(FIELDS_TYPE):
+    if mime.startswith(_NOTES):
         return status not in _NO_STATUS
     return mime != _WARCINFO_TYPE and not mime.startswith(_ARC_HEAD)
 

@@ -16,6 +16,7 @@ _LINES = (
     ("http://a.example/data", "20200101000000", "warc/resource", "-", "K"),
     ("http://a.example/file.warc", "20200101000000", "application/warc-fields", "200", "L"),
     ("http://a.example/arc", "20200101000000", "application/warc", "200", "M"),
+    ("http://a.example/note", "20200101000000", "text/anvl", "-", "N"),
 )
 CAPTURED = (
     "http://a.example/",

@@ -77,7 +77,7 @@ Mask = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 _DIGITS = 14
-_HTTP, _WARC, _ARC = np.frombuffer(b"httpwarcarc/", "<u4")
+_HTTP, _WARC, _ARC, _ANVL = np.frombuffer(b"httpwarcarc//anv", "<u4")
 _MAX_NUMBER_DIGITS = 18
 
 
@@ -179,7 +179,7 @@ class CdxColumns:
             return doubtful
         types = load_columns(self.data, self.starts("m"), len("application/warc")).view("<u4")
         first, last = types[:, 0], types[:, -1]
-        typed: Mask = (first == _WARC) | (last == _WARC) | (first == _ARC)
+        typed: Mask = (first == _WARC) | (last == _WARC) | (first == _ARC) | (types[:, 1] == _ANVL)
         return doubtful | (typed & ~self._typed_revisit()) if typed.any() else doubtful
 
     def _named_one_by_one(self, rows: Mask) -> list[bool]:

@@ -69,7 +69,7 @@ def is_revisit_row(row: CdxRow) -> bool:
 def row_is_capture(row: CdxRow) -> bool:
     """Return whether a row is a capture (`nwx.captures.names_capture`)."""
     url, mime = row.url, row.mime
-    if url.startswith("http") and "warc" not in mime and not mime.startswith("arc/"):
+    if url.startswith("http") and not mime.startswith(("arc/", "text/anvl")) and "warc" not in mime:
         return True
     return names_capture(mime, row.status, url)
 

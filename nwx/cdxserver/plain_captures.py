@@ -40,7 +40,8 @@ _HOST_AND_PATH = (
 _LINE = re.compile(
     rf"^[!-~]++ ({_DAY}(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
     rf" (https?://(?:{_HOST_AND_PATH}|[!-~]++))"
-    rf" ({REVISIT}|(?!warc|application/warc|arc/)[a-z0-9][a-z0-9.+-]*+/[a-z0-9.+-]++|unk|-)"
+    rf" ({REVISIT}|(?!warc|application/warc|arc/|text/anvl)[a-z0-9][a-z0-9.+-]*+/[a-z0-9.+-]++"
+    r"|unk|-)"
     r" ([1-9][0-9]{2}|-) (?:sha1:)?([A-Z2-7]{32}) ([!-~]++) [!-~]++ ([0-9]{1,15}+|-)"
     r" ([0-9]{1,15}+) (?!-\r*$)([!-~]++)\r*$|^.*$",
     re.MULTILINE,

@@ -185,7 +185,8 @@ def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
     urls = columns["url"]
     if not min(urls) >= "http" or not max(urls) < "httq":
         return False
-    return not any("warc" in one or one.startswith("arc/") for one in set(columns["content_type"]))
+    types = set(columns["content_type"])
+    return not any("warc" in one or one.startswith(("arc/", "text/anvl")) for one in types)
 
 
 class Block:
