@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from nwx.answers.options import (
     OptionValues,
+    check_limit,
     chosen,
     conditions_of,
     filters_of,
@@ -254,6 +255,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from nwx.answers.counts import FacetTable
         from nwx.facets.question import parse_facet_question, parse_features
 
+        check_limit(limit)
         wanted = parse_features(",".join(several(features)))
         question = parse_facet_question(
             conditions_of(where), ",".join(several(by)), sort, wanted, order, limit
@@ -294,6 +296,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from nwx.query.question import Question
         from nwx.searching.trends import distinctive_words
 
+        check_limit(limit)
         question = Question(query, filters_of(filters), date_text(from_), date_text(to))
         return distinctive_words(self._seen(), question, limit)
 
@@ -353,6 +356,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from nwx.engine.indices.picture_index import PICTURE_WINDOW, ImageSize, PictureQuestion
         from nwx.pictures.answers import PictureAnswer, listed_picture, parse_box
 
+        check_limit(limit)
         asked = PictureQuestion(
             query,
             chosen(ImageSize, size) if size else None,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from nwx.answers.options import check_limit
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -183,6 +184,8 @@ class ArchiveCrawls(ArchiveWork):
         """Return URLs that are due to be captured again, most overdue first."""
         from nwx.steering.queue.due_urls import DueReport, DueUrl, asked_due, due_urls
         from nwx.steering.specifications.specification_store import specification_at
+
+        check_limit(limit)
 
         def found() -> Iterator[DueUrl]:
             engine = self._seen()

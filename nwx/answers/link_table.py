@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
+from nwx.answers.options import first_of
 from nwx.answers.tables import Rows
 from nwx.engine.base import Engine
 from nwx.links.archive_links import ArchiveLinks, asked_place
@@ -25,7 +25,7 @@ class Inlinks(Rows[LinkTo]):
     """The links to a URL, or to all URLs of a host from other hosts, with their counts."""
 
     def __init__(self, engine: Engine, to: str, cell: LinkCell, limit: int | None = None) -> None:
-        super().__init__(LinkTo, lambda: islice(self._links(), limit), bars="timestamp")
+        super().__init__(LinkTo, lambda: first_of(self._links(), limit), bars="timestamp")
         self._place = asked_place(to)
         self._cell = cell
         self._archive = ArchiveLinks(engine)

@@ -32,9 +32,14 @@ def check_built(names: Iterable[str], known: Sequence[str]) -> None:
 
 def first_of(rows: Iterable[_T], limit: int | None) -> Iterator[_T]:
     """Return the first rows, all without a limit; raises UsageError if it is negative."""
+    check_limit(limit)
+    return islice(rows, limit)
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise UsageError on a negative limit."""
     if limit is not None and limit < 0:
         raise UsageError(f"limit is {limit}; it must be 0 or more")
-    return islice(rows, limit)
 
 
 def several(value: str | Sequence[str]) -> tuple[str, ...]:

@@ -325,6 +325,11 @@ def test_wrong_options_are_refused(archive: Archive) -> None:
         lambda: archive.captures(to="2010-1"),
         lambda: archive.missing(kind="picture")[:1],
         lambda: archive.missing(limit=-1)[:1],
+        lambda: archive.links("http://www.lantern.example/", limit=-1)[:1],
+        lambda: archive.facets("year", limit=-1),
+        lambda: archive.words("lamp", limit=-1),
+        lambda: archive.pictures(limit=-1)[:1],
+        lambda: archive.due(limit=-1)[:1],
         lambda: archive.is_built("pages"),
         lambda: archive.is_stale("pages"),
     ):
