@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from heapq import nlargest
@@ -17,11 +18,12 @@ from nwx.engine.access.matches import reached_keys
 from nwx.engine.base import Engine
 from nwx.engine.entries import IndexEntry, clean_text
 from nwx.engine.indices.entry_store import EntryIndex
-from nwx.errors import UsageError
+from nwx.errors import UrlError, UsageError
 from nwx.keys import document_id, document_key
 from nwx.model import Capture, IndexName
 from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.trends import log_likelihood
+from nwx.values.urlkeys import urlkey
 
 _BEHIND = chr(0x10FFFF)
 _AT_ONCE = 200
@@ -163,7 +165,15 @@ def _by_url(engine: Engine, site: str) -> Iterator[list[Capture]]:
     spans = [*((key, f"{key}\0") for key in keys), *((one, one + _BEHIND) for one in starts)]
     for start, end in spans:
         for _, captures in groupby(engine.captures(start, end), attrgetter("urlkey")):
-            yield sorted(captures, key=attrgetter("timestamp"))
+            kept = (one for one in captures if not _redirects_to_itself(one))
+            yield sorted(kept, key=attrgetter("timestamp"))
+
+
+def _redirects_to_itself(capture: Capture) -> bool:
+    """Return whether a capture leads to another spelling of its URL, as from http to https."""
+    with suppress(UrlError):
+        return bool(capture.redirect_to) and urlkey(capture.redirect_to) == capture.urlkey
+    return False
 
 
 def _texts(engine: Engine, captures: Iterable[Capture]) -> dict[str, str]:

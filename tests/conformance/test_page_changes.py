@@ -64,6 +64,17 @@ def test_a_revisit_is_as_its_status_says(engine: Engine) -> None:
     assert (found.compared, found.pages) == (3, ())
 
 
+def test_redirects_to_the_same_page_do_not_count(engine: Engine) -> None:
+    url = f"{_SITE}/secure"
+    to = url.replace("http:", "https:")
+    for year in ("2010", "2015"):
+        moved = page(url, year, "moved", status=302, redirect_to=to)
+        engine.write(batch([moved, page(to, year, "the page")]))
+    engine.refresh()
+    assert site_changes(engine, "town.test").pages == ()
+    assert site_changes(engine, "town.test", "20120101000000").pages == ()
+
+
 @pytest.mark.parametrize("text", ["*", "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43", "a.warc.gz"])
 def test_what_is_no_site_is_an_error(archive: Engine, text: str) -> None:
     with pytest.raises(UsageError, match="is no site"):
