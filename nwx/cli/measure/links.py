@@ -130,6 +130,8 @@ def _print_outlinks(place: str, links: "Rows[PageOutlink]", as_csv: bool, as_jso
             click.echo(f"{clean(page)} of {date_words(one.timestamp)}")
         mark = "captured" if one.captured else "missing "
         click.echo(f"  {mark} {one.kind:10} {clean(one.url)}  {clean(one.text)}".rstrip())
+    if not page:
+        click.echo(f"{clean(place)}: no links out of it were captured")
 
 
 @click.command("invert-links")
