@@ -17,6 +17,8 @@ from tests.conformance.oracle import Shown
 from tests.conformance.test_chance import BATCHES, check
 from tests.conformance.test_chance_named import spread
 
+ABOVE_ENGINES = ("test_first_pages_of_an_order",)
+
 DATES_OF_ENTRY = 1
 
 EACH = 8

@@ -16,6 +16,11 @@ from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of
 from tests.warcs import Page, html, sha256, write_sha256_warc, write_warc
 
+ABOVE_ENGINES = (
+    "test_the_order_of_files_does_not_matter",
+    "test_what_a_killed_import_left_is_joined",
+)
+
 PAGE = Page("http://a.example/", "20200101000000", html("a", "one"))
 AGAIN = Page(PAGE.url, "20210101000000", PAGE.body, revisit=True)
 OTHER = Page("http://b.example/", "20210101000000", PAGE.body, revisit=True)

@@ -30,6 +30,8 @@ from tests.conformance.engines import ENGINES, Opener
 from tests.conformance.test_facets import cache
 from tests.conformance.test_quality import FULL
 
+ABOVE_ENGINES = ("test_a_payload_is_purged_by_its_further_digest_and_that_with_it",)
+
 DATES_OF_ENTRY = 1
 
 NEW_ARCHIVES = True
