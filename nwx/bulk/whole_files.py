@@ -200,6 +200,15 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def standard_input() -> BinaryIO:
+    """Return the bytes of standard input; raises SourceError if it is closed or was read."""
+    if sys.stdin is None:
+        raise SourceError("standard input is closed; pipe data into it")
+    if sys.stdin.buffer.closed:
+        raise SourceError("standard input (-) can be read once only")
+    return sys.stdin.buffer
+
+
 def parquet_bytes(frame: "pl.DataFrame") -> memoryview:
     """Return a table as Parquet; written by polars itself, a full disk would be no OSError."""
     written = io.BytesIO()

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from isal import isal_zlib
 
-from nwx.bulk.whole_files import address_stream, is_address
+from nwx.bulk.whole_files import address_stream, is_address, standard_input
 from nwx.cdx.layouts import LAYOUTS, LIST_LAYOUTS, Layout, parse_header
 from nwx.cdx.rows import CdxRow, is_cdxj, parse_cdx, parse_cdxj, parse_listed
 from nwx.errors import CdxError, FormatError, SourceError
@@ -126,9 +125,7 @@ def open_cdx(path: str) -> io.BufferedReader:
 
     Raises SourceError, also later when reading.
     """
-    raw = sys.stdin.buffer if path == STANDARD_INPUT else _opened(path)
-    if raw.closed:
-        raise SourceError("standard input (-) can be read once only")
+    raw = standard_input() if path == STANDARD_INPUT else _opened(path)
     return io.BufferedReader(_Decompressed(cast(io.BufferedReader, raw), path), BUFFER_BYTES)
 
 

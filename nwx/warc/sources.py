@@ -5,14 +5,13 @@ import hashlib
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO
 
-from nwx.bulk.whole_files import address_stream, is_address
+from nwx.bulk.whole_files import address_stream, is_address, standard_input
 from nwx.data_classes import dataclass
 from nwx.errors import SourceError
 from nwx.model import STANDARD_INPUT, ReadError, SourceFile
@@ -251,7 +250,7 @@ def open_path(path: str) -> BinaryIO:
     endless, and are not read. A file that is still being written is found by its later name.
     """
     if path == STANDARD_INPUT:
-        return sys.stdin.buffer
+        return standard_input()
     if is_address(path):
         return address_stream(path)
     try:

@@ -281,8 +281,10 @@ def import_rules(
 
 
 def _opened(file: str) -> "BinaryIO":
+    from nwx.bulk.whole_files import standard_input
+
     if file == STANDARD_INPUT:
-        return sys.stdin.buffer
+        return standard_input()
     try:
         return Path(file).open("rb")
     except OSError as error:

@@ -273,8 +273,10 @@ def command(
 
 def _urls(name: str) -> tuple[str, ...]:
     """Return the URLs of a file, or of standard input, and tell of lines that are none."""
+    from nwx.bulk.whole_files import standard_input
+
     if name == STANDARD_INPUT:
-        return _listed(sys.stdin.buffer, "standard input")
+        return _listed(standard_input(), "standard input")
     with Path(name).open("rb") as stream:
         return _listed(stream, name)
 

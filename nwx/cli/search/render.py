@@ -1,7 +1,6 @@
 """nwx render and nwx pictures"""
 
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -144,10 +143,11 @@ class _Pages:
 
 @contextmanager
 def _pages(settings: Settings, query: str, urls: str, collection: str) -> Iterator[_Pages]:
+    from nwx.bulk.whole_files import standard_input
     from nwx.quality import page_lists
 
     if urls == STANDARD_INPUT:
-        yield _Pages(page_lists.UrlList(sys.stdin.buffer, "standard input"))
+        yield _Pages(page_lists.UrlList(standard_input(), "standard input"))
     elif urls:
         with Path(urls).open("rb") as stream:
             yield _Pages(page_lists.UrlList(stream, urls))

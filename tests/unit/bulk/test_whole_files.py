@@ -1,6 +1,7 @@
 """Files appear whole or not at all, and steps of work are done once."""
 
 import fcntl
+import io
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from nwx.bulk.whole_files import (
     locked_folder,
     remove_leftovers,
     sealed_json,
+    standard_input,
     unfinished_path,
     unsealed_json,
     whole_file,
@@ -269,3 +271,15 @@ def test_streams_and_what_has_none() -> None:
         address_stream("memory://addresses/none")
     with pytest.raises(SourceError, match=r"nosuch://x cannot be opened"):
         address_stream("nosuch://x")
+
+
+def test_standard_input_that_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"lines"))
+    monkeypatch.setattr(sys, "stdin", given)
+    assert standard_input().read() == b"lines"
+    given.close()
+    with pytest.raises(SourceError, match="read once"):
+        standard_input()
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SourceError, match="closed; pipe"):
+        standard_input()
