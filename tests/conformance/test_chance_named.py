@@ -12,8 +12,6 @@ from tests.conformance import chance, oracle
 from tests.conformance.engines import new_archive
 from tests.conformance.test_chance import BATCHES, SHOWN, check
 
-ABOVE_ENGINES = True
-
 DATES_OF_ENTRY = 2
 
 INDICES = (MAIN_DATES, "a", "b")

@@ -13,8 +13,6 @@ from nwx.model import IndexName
 from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener
 
-ABOVE_ENGINES = True
-
 PAGES = [page(f"http://example.org/{n}", "2010", f"text {n}") for n in range(2)]
 A, B, C = (f"http://{name}.example.org/" for name in "abc")
 
