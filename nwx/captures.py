@@ -15,8 +15,6 @@ RECORD_TYPES = frozenset(("response", "resource", "revisit", "conversion"))
 FIELDS_TYPE = "application/warc-fields"
 """The MIME type of crawlers' notes."""
 
-_NOTES = (FIELDS_TYPE, "text/anvl")  # as of WARC 0.17
-
 NOTE_SCHEMES = ("metadata:", "warcinfo:", "filedesc:")
 """How the URLs of notes begin: wget's, of warcinfo records in CDX, of the heads of ARC files."""
 
@@ -24,6 +22,10 @@ _NO_STATUS = ("", "-")
 _WARCINFO_TYPE = "warc-info"
 _TYPED = "warc/"
 _ARC_HEAD = "arc/"
+_ANVL_TYPE = "text/anvl"  # of notes, as of WARC 0.17
+
+DOUBTFUL_TYPES = (_ARC_HEAD, _ANVL_TYPE)
+"""How MIME types of rows that may be no captures begin, those with `warc` in them apart."""
 
 
 def is_captured(record_type: str, content_type: str, url: str) -> bool:
@@ -43,7 +45,7 @@ def names_capture(mime: str, status: str, url: str) -> bool:
         return False
     if mime.startswith(_TYPED):
         return mime.removeprefix(_TYPED) in RECORD_TYPES
-    if mime.startswith(_NOTES):
+    if mime.startswith((FIELDS_TYPE, _ANVL_TYPE)):
         return status not in _NO_STATUS
     return mime != _WARCINFO_TYPE and not mime.startswith(_ARC_HEAD)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from nwx.captures import names_capture
+from nwx.captures import DOUBTFUL_TYPES, names_capture
 from nwx.cdx.layouts import (
     CDX11,
     CDX14,
@@ -69,7 +69,7 @@ def is_revisit_row(row: CdxRow) -> bool:
 def row_is_capture(row: CdxRow) -> bool:
     """Return whether a row is a capture (`nwx.captures.names_capture`)."""
     url, mime = row.url, row.mime
-    if url.startswith("http") and not mime.startswith(("arc/", "text/anvl")) and "warc" not in mime:
+    if url.startswith("http") and not mime.startswith(DOUBTFUL_TYPES) and "warc" not in mime:
         return True
     return names_capture(mime, row.status, url)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import compress
 
-from nwx.captures import CaptureColumns, CaptureValues, with_defaults
+from nwx.captures import DOUBTFUL_TYPES, CaptureColumns, CaptureValues, with_defaults
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT
 from nwx.errors import UrlError
@@ -40,8 +40,8 @@ _HOST_AND_PATH = (
 _LINE = re.compile(
     rf"^[!-~]++ ({_DAY}(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])"
     rf" (https?://(?:{_HOST_AND_PATH}|[!-~]++))"
-    rf" ({REVISIT}|(?!warc|application/warc|arc/|text/anvl)[a-z0-9][a-z0-9.+-]*+/[a-z0-9.+-]++"
-    r"|unk|-)"
+    rf" ({REVISIT}|(?!warc|application/warc|{'|'.join(DOUBTFUL_TYPES)})"
+    r"[a-z0-9][a-z0-9.+-]*+/[a-z0-9.+-]++|unk|-)"
     r" ([1-9][0-9]{2}|-) (?:sha1:)?([A-Z2-7]{32}) ([!-~]++) [!-~]++ ([0-9]{1,15}+|-)"
     r" ([0-9]{1,15}+) (?!-\r*$)([!-~]++)\r*$|^.*$",
     re.MULTILINE,

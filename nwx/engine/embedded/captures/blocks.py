@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import compress, repeat
 from typing import Any, NamedTuple
 
-from nwx.captures import VALUE_FIELDS
+from nwx.captures import DOUBTFUL_TYPES, VALUE_FIELDS
 from nwx.values.zstd import zstd
 
 BLOCK_CAPTURES = 128
@@ -186,7 +186,7 @@ def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
     if not min(urls) >= "http" or not max(urls) < "httq":
         return False
     types = set(columns["content_type"])
-    return not any("warc" in one or one.startswith(("arc/", "text/anvl")) for one in types)
+    return not any("warc" in one or one.startswith(DOUBTFUL_TYPES) for one in types)
 
 
 class Block:
