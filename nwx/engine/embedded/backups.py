@@ -26,6 +26,7 @@ from nwx.engine.embedded.dates.folder import locked
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.folder_damage import segment_files
 from nwx.engine.embedded.text_writer import META, sync
+from nwx.engine.embedded.writer import finish_replacing
 from nwx.engine.facet_store import CURRENT_BUILD
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineBusyError, UsageError
@@ -121,11 +122,8 @@ class _Copy:
         self._files: dict[Path, BinaryIO] = {}
 
     def run(self, progress: ShowProgress) -> None:
-        with self._source.commit_lock(shared=True):
-            self._take(Path())
-            for pattern in _FOLDERS:
-                for folder in sorted(self._source.path.glob(pattern)):
-                    self._take_whole(folder.relative_to(self._source.path))
+        while not self._is_taken():
+            pass
         copies = self._take_triples()
         total, done = len(self._databases) + len(self._files), 0
         for name, db in self._databases.items():
@@ -139,6 +137,18 @@ class _Copy:
             self._fill_store(self._target / copies)
         for folder in (self._target, *(one for one in self._target.rglob("*") if one.is_dir())):
             sync(folder)
+
+    def _is_taken(self) -> bool:
+        """Take an archive; return False if a writer was killed in a commit at this moment."""
+        can_finish = finish_replacing(self._source)
+        with self._source.commit_lock(shared=True):
+            if can_finish and self._source.replacing.exists():
+                return False
+            self._take(Path())
+            for pattern in _FOLDERS:
+                for folder in sorted(self._source.path.glob(pattern)):
+                    self._take_whole(folder.relative_to(self._source.path))
+        return True
 
     def _take_whole(self, folder: Path) -> None:
         """Take the files of a folder; anew, if others replaced some meanwhile."""

@@ -89,6 +89,7 @@ class Folder:
         self.columns = path / "columns.arrays"
         self.segments = path / "segments"
         self.numbers = self.segments / "numbers"
+        self.replacing = path / "replacing.json"
         self.format = FORMAT
         self.stores: frozenset[str] = frozenset()
         self.names = FileNames()

@@ -21,6 +21,7 @@ from nwx.engine.embedded.separate_indices import SeparateIndices
 from nwx.engine.embedded.staged_rows import document_row
 from nwx.engine.embedded.table_damage import table_damage
 from nwx.engine.embedded.text_writer import META, read_meta
+from nwx.engine.embedded.writer import finish_replacing
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.sqlite_files import connect_sqlite
 from nwx.errors import EngineError
@@ -140,6 +141,9 @@ def folder_damage(
     found = list(_database_damage(folder.database, IndexName.CAPTURES))
     yield from found
     yield from document_damage(folder.documents)
+    if not found and not finish_replacing(folder):
+        message = "a killed import has replaced texts, not yet their rows: the next import will"
+        yield Damage(IndexName.DOCUMENTS, str(folder.replacing), message, UNCHECKED)
     if not found:
         with closing(connect(folder.database, read_only=True)) as db:
             yield from table_damage(db)

@@ -108,7 +108,7 @@ def batch_rows(batch: Batch) -> BatchRows:
     return BatchRows(
         tuple(rows.values()),
         capture_rows(batch.captures),
-        dates_rows([*batch.dates, *_own_dates((*batch.documents, *batch.amended))]),
+        dates_rows([*batch.dates, *own_dates((*batch.documents, *batch.amended))]),
         tuple(map(_file_row, batch.files)),
         characters=sum(len((row.entry or {}).get("content", "")) for row in rows.values()),
     )
@@ -150,8 +150,8 @@ def dates_rows(dates: Sequence[Dates]) -> tuple[DatesRow, ...]:
     )
 
 
-def _own_dates(documents: Iterable[Document]) -> Iterator[Dates]:
-    """Give the date of each document's own capture, which it is found by in any case."""
+def own_dates(documents: Iterable[Document]) -> Iterator[Dates]:
+    """Yield the date of each document's own capture, which it is found by in any case."""
     for document in documents:
         capture = document.capture
         key = document_key(capture.url, capture.digest)

@@ -77,13 +77,13 @@ def adopt_segments(index: Path, folders: Iterable[Path], instead_of: Collection[
     meta, managed = read_meta(index), _read(index / _MANAGED)
     meta["segments"] = [one for one in meta["segments"] if one["segment_id"] not in instead_of]
     files = [file for folder in folders for file in folder.iterdir() if _is_of_segment(file)]
-    _replace(index / _MANAGED, [*managed, *(file.name for file in files)])
+    replace_json(index / _MANAGED, [*managed, *(file.name for file in files)])
     for folder in folders:
         meta["segments"] += read_meta(folder)["segments"]
     for file in files:
         file.rename(index / file.name)
     sync(index)
-    _replace(index / META, meta)
+    replace_json(index / META, meta)
     for folder in folders:
         shutil.rmtree(folder)
     return len(meta["segments"])
@@ -104,8 +104,8 @@ def _read(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
 
 
-def _replace(file: Path, content: object) -> None:
-    """Write a file so that it is the old one or the new one, whatever happens."""
+def replace_json(file: Path, content: object) -> None:
+    """Write a JSON file so that it is the old one or the new one, whatever happens."""
     new = file.with_name(f"{file.name}.new")
     with new.open("w", encoding="utf-8") as stream:
         json.dump(content, stream)

@@ -1,11 +1,12 @@
 """The single writer of an archive, and what takes entries out of a folder for good."""
 
+import json
 import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,27 @@ from nwx.engine.embedded.database import (
 )
 from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.folder import Folder, bring_forward
+from nwx.engine.embedded.folder import Folder, bring_forward, damaged
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes
 from nwx.engine.embedded.separate_indices import SeparateIndices
-from nwx.engine.embedded.staged_rows import FileCaptures, FileRow, Numbers, StagedRows, dates_rows
-from nwx.engine.embedded.text_writer import TextWriter, rebuild_older_index, segment_entries
+from nwx.engine.embedded.staged_rows import (
+    BatchRows,
+    FileCaptures,
+    FileRow,
+    Numbers,
+    StagedRows,
+    dates_rows,
+    document_row,
+    own_dates,
+)
+from nwx.engine.embedded.text_writer import (
+    TextWriter,
+    rebuild_older_index,
+    replace_json,
+    segment_entries,
+    sync,
+)
+from nwx.engine.entries import document_from_entry
 from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.errors import EngineError
 from nwx.model import MAIN_DATES, Dates, IndexName, Written
@@ -69,13 +86,15 @@ class ArchiveWriter:
                 self._repair()
                 self._begin_numbers()
                 folder.finish()
+                self._packer = tantivy_index.Packer()
+                self._broken: EngineError | None = None
+                self._characters = 0
+                self._began = 0.0
+                self._replaced: set[int] = set()
+                self._finish_replacing()
         except BaseException:
             os.close(self._lock)
             raise
-        self._packer = tantivy_index.Packer()
-        self._broken: EngineError | None = None
-        self._characters = 0
-        self._began = 0.0
 
     def _new_registry(self) -> Registry:
         return Registry(self.db, self._numbers.take, self._fresh)
@@ -97,6 +116,20 @@ class ArchiveWriter:
                 f"{self._folder.database} knows; restore both from one copy"
             )
         self._unindex(found - known)
+
+    def _finish_replacing(self) -> None:
+        """Store the rows of documents whose texts a killed writer may have replaced."""
+        if not self._folder.replacing.exists():
+            return
+        try:
+            nums = set(map(int, json.loads(self._folder.replacing.read_bytes())))
+        except (ValueError, TypeError) as error:
+            raise damaged(self._folder.replacing, error) from error
+        entries = [entry for _, entry in segment_entries(self._folder.documents, nums)]
+        rows = (document_row(entry)._replace(amends=True) for entry in entries)
+        dates = dates_rows([*own_dates(map(document_from_entry, entries))])
+        self.write(StagedRows((BatchRows(tuple(rows), dates=dates),)))
+        self.commit()
 
     def _unindex(self, nums: Collection[int]) -> None:
         """Delete documents that SQLite does not know any more."""
@@ -186,13 +219,24 @@ class ArchiveWriter:
             with self._storing():
                 if self._folder.is_full():  # before one of the two stores has what the other lacks
                     raise self._folder.full_error()
-                with self._folder.commit_lock():
+                with self._folder.commit_lock(), self._replacing():
                     self._texts.commit()
                     self.db.execute("COMMIT")
                 self._fresh.clear()
                 self._texts.tidy()
                 self._merge_captures()
             self._characters = 0
+
+    @contextmanager
+    def _replacing(self) -> Iterator[None]:
+        """Note which documents that readers know have their texts replaced before their rows."""
+        if self._replaced:
+            replace_json(self._folder.replacing, sorted(self._replaced))
+        yield
+        self._replaced.clear()
+        if self._folder.replacing.exists():
+            self._folder.replacing.unlink()
+            sync(self._folder.path)
 
     def close(self) -> None:
         """Commit and release the lock."""
@@ -297,6 +341,7 @@ class ArchiveWriter:
             nums = {row.num: num for num, row in stored.recovered}
             indexed += [pack(nums[num], one) for num, one in segment_entries(segment, nums)]
         self._texts.delete(stored.replaced)
+        self._replaced.update(stored.replaced)
         self._texts.add(indexed)
         self._texts.forget(stored.unknown)
 
@@ -305,6 +350,17 @@ class ArchiveWriter:
         self.db.executemany("INSERT OR IGNORE INTO files VALUES (?, ?, ?)", rows)
         add_rows(self.db, IndexName.FILES, self.db.total_changes - before)
         self.db.executemany("UPDATE files SET entry = ?3 WHERE collection = ?1 AND name = ?2", rows)
+
+
+def finish_replacing(folder: Folder) -> bool:
+    """Finish a commit in which a writer was killed; return False if that is not possible.
+
+    Backups are left alone: the file of their database may be that of others too.
+    """
+    if folder.replacing.exists() and folder.database.stat().st_nlink == 1:
+        with suppress(EngineError):
+            ArchiveWriter(folder).close()
+    return not folder.replacing.exists()
 
 
 class EmbeddedPurger(Purger):

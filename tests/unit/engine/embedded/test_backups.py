@@ -19,6 +19,7 @@ from nwx.bulk.progress import no_progress
 from nwx.engine.base import open_engine
 from nwx.engine.capabilities import accept
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.text_writer import TextWriter
 from nwx.errors import EngineBusyError, EngineError, NwxError, SourceError, UsageError
 from nwx.model import IndexName
@@ -116,6 +117,44 @@ def test_no_backup_reads_between_the_commits_of_both_stores(
         engine.write(batch(page(1), done_to=1))
         engine.refresh()
     assert refused == [True]
+
+
+def test_a_commit_cut_off_at_the_moment_of_a_backup_is_finished_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive, commit, lock = tmp_path / "archive", TextWriter.commit, Folder.commit_lock
+    with EmbeddedEngine(archive) as engine:
+        engine.write(batch(page(1, "late")))
+
+    def killed_in_a_commit(folder: Folder, *, shared: bool = False) -> Any:
+        if shared and not killed:
+            killed.append(True)
+            writer = EmbeddedEngine(archive)
+            writer.write(batch(page(1, "early", timestamp="20090101000000")))
+            with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+                patch.setattr(TextWriter, "commit", lambda self: (commit(self), 1 // 0))
+                writer.refresh()
+            writer.close()
+        return lock(folder, shared=shared)
+
+    killed: list[bool] = []
+    monkeypatch.setattr(Folder, "commit_lock", killed_in_a_commit)
+    made = backed_up(archive, tmp_path / "backups")
+    assert killed
+    assert list(nwx.open(made).check()) == []
+    assert not list(made.glob("replacing*"))
+
+
+def test_a_cut_off_commit_in_a_backup_is_told_and_left(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    with EmbeddedEngine(archive) as engine:
+        engine.write(batch(page(1)))
+    one, other = (backed_up(archive, tmp_path / "backups") for _ in range(2))
+    assert (one / "archive.sqlite").stat().st_nlink == 2
+    (one / "replacing.json").write_text("[1]")
+    (found,) = nwx.open(one).check()
+    assert (found.kind, found.id) == ("unchecked", str(one / "replacing.json"))
+    assert list(nwx.open(other).check()) == []
 
 
 def test_backups_during_an_import_hold_a_part_of_it(tmp_path: Path) -> None:

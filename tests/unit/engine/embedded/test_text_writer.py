@@ -152,14 +152,14 @@ def test_a_writer_killed_while_it_adopts_leaves_the_index_as_it_was(
 ) -> None:
     index, folder = made(tmp_path / "index", 1), made(tmp_path / "a", 2)
     calls = iter(range(10))
-    replace = text_writer._replace
+    replace = text_writer.replace_json
 
     def killed(file: Path, content: object) -> None:
         if next(calls) >= survived:
             raise _KilledError
         replace(file, content)
 
-    monkeypatch.setattr(text_writer, "_replace", killed)
+    monkeypatch.setattr(text_writer, "replace_json", killed)
     if survived < 2:
         with pytest.raises(_KilledError):
             adopt_segments(index, [folder])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import nwx
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
@@ -117,8 +118,9 @@ def test_documents_of_a_killed_writer_are_passed_over_and_deleted(
         assert numbers(engine) == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("backed_up", [False, True])
 def test_a_replaced_document_survives_a_killed_writer(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backed_up: bool
 ) -> None:
     commit = TextWriter.commit
     late, early = page(1, "late"), page(1, "early", timestamp="20090101000000")
@@ -129,9 +131,12 @@ def test_a_replaced_document_survives_a_killed_writer(
     with monkeypatch.context() as patch:
         patch.setattr(TextWriter, "commit", lambda self: (commit(self), killed()))
         abandon(engine)
+    reading = nwx.open(folder)
+    made = Path(reading.backup(tmp_path / "backups")) if backed_up else folder
+    assert list(nwx.open(made).check()) == list(reading.check()) == []
     with EmbeddedEngine(folder) as engine:
         assert numbers(engine) == [1]
-        assert engine.write(batch(early)).replaced == 1
+        assert engine.write(batch(early)).replaced == 0
         engine.refresh()
         id = early.capture.document_id
         assert engine.documents([id])[id].extract.content == "early"
