@@ -164,9 +164,10 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         """
         from nwx.answers.capture_table import TABLE_COLUMNS, Captures
 
+        check_limit(limit)
         asked = [("url", pattern)] if pattern else []
         asked += [("from", date_bound(from_, 0)), ("to", date_bound(to, 1))]
-        asked += [("collection", collection), ("limit", str(limit or 0))]
+        asked += [("collection", collection), *([] if limit is None else [("limit", str(limit))])]
         asked += [("collapse", one) for one in several(collapse)]
         asked += [("filter", one) for one in several(filter)]
         return Captures(self._seen, asked, several(columns) or TABLE_COLUMNS)

@@ -52,6 +52,7 @@ class Captures(ResultTable[CdxRow]):
         columns: Sequence[str] = TABLE_COLUMNS,
     ) -> None:
         self._engine = engine
+        self._has_rows = ("limit", "0") not in parameters  # which means all in a CDX query
         self._columns = tuple(columns)
         self._cells = field_values(self._columns, None)
         for name in self._columns:
@@ -71,7 +72,8 @@ class Captures(ResultTable[CdxRow]):
 
     def _server(self) -> CdxServer:
         engine = self._engine()
-        return CdxServer([EngineSource(engine)], engine.aliases, engine.digests)
+        sources = [EngineSource(engine)] if self._has_rows else []
+        return CdxServer(sources, engine.aliases, engine.digests)
 
     def __iter__(self) -> Iterator[CdxRow]:
         spelled = field_values(CDX_FIELDS, DigestForm.BARE)

@@ -224,7 +224,7 @@ class Rewritten:
     """The result for one file: `left` are duplicates that had to stay, each with its reason.
 
     `revisits` are the records that became revisits, `before` the listed ones that were revisits
-    already.
+    already. `never_met` are the entries of the lists that matched no capture of any file.
     """
 
     source_file: str
@@ -234,6 +234,7 @@ class Rewritten:
     bytes_before: int
     bytes_after: int
     left: tuple[ReadError, ...] = ()
+    never_met: int = 0
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Self:

@@ -59,13 +59,13 @@ def rewrite(
     folder: Path,
     progress: ShowProgress = no_progress,
     lists: Sequence[str] = (),
-    are_met: Callable[[], bool] = lambda: True,
+    never_met: Callable[[], int] = lambda: 0,
 ) -> Iterator[Rewritten]:
     """Rewrite each file into `folder`, under its name, and yield the result of each.
 
     Originals are searched in all of the files: the earliest capture of the same payload that is not
     a duplicate, of the same URL if possible. Further digests of payloads are computed only if the
-    files have digests of several algorithms, or not all entries of the lists `are_met`. A killed
+    files have digests of several algorithms, or some entries of lists were `never_met`. A killed
     run continues when called with the same files and `lists`; a finished run yields its reports
     again. Raises SourceError if a new file would replace another, or a file is not a WARC that can
     be rewritten.
@@ -86,7 +86,7 @@ def rewrite(
         for further in (False, True):
             for source, way in _ways("reading", sources, progress):
                 catalogue.add(source, covers, way, further=further)
-            if further or (len(catalogue.algorithms) < 2 and are_met()):
+            if further or (len(catalogue.algorithms) < 2 and not never_met()):
                 break
             catalogue.clear()
         for source, way in _ways("writing", sources, progress):
@@ -94,6 +94,7 @@ def rewrite(
             report = journal.report_of(output)
             if report is None:
                 report = _rewrite_file(source, output, catalogue, way)
+                report = replace(report, never_met=never_met())
                 journal.note(report)
             yield report
 

@@ -32,6 +32,7 @@ from nwx.values.timestamps import date_span
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import address_words
 
+_REVERSED = ErrorText("the range ends before it begins")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
 _UNBROKEN = re.compile(
@@ -224,9 +225,9 @@ class _Reader:
                 return Term(field, text)
 
     def _range(self, found: Any, field: str) -> Node:
-        low, high, include_low, include_high = _ends(found)
+        low, high, include_low, include_high = ends = _ends(found)
         if field == "date":
-            return self._dates(found, low or "", high or "", include_low, include_high)
+            return self._dates(found, *ends)
         if not field:
             raise self._error(ErrorText("a range needs a field: size:[1000 TO 2000]"), found)
         match kind(field):
@@ -237,16 +238,14 @@ class _Reader:
             case QueryFieldKind.NUMBER:
                 low = low and self._whole_number(found, field, low)
                 high = high and self._whole_number(found, field, high)
+                if low and high and int(low) > int(high):
+                    raise self._error(_REVERSED, found)
             case QueryFieldKind.DATE:
-                return Range(
-                    field, *self._ends_of_span(found, low, high, include_low, include_high)
-                )
+                return Range(field, *self._ends_of_span(found, *ends))
         return Range(field, low, high, include_low, include_high)
 
-    def _dates(
-        self, found: Any, low: str, high: str, include_low: bool, include_high: bool
-    ) -> Node:
-        first, last = self._ends_of_span(found, low, high, include_low, include_high)
+    def _dates(self, found: Any, *ends: Any) -> Node:
+        first, last = self._ends_of_span(found, *ends)
         return DateRange(first or "", last or "")
 
     def _ends_of_span(
@@ -260,6 +259,8 @@ class _Reader:
         if high:
             span = self._span(found, high)
             last = span[1] if include_high else self._moved(found, span[0], -1)
+            if low and self._span(found, low)[0] > span[1]:
+                raise self._error(_REVERSED, found)
         return first, last
 
     def _span(self, found: Any, text: str) -> tuple[str, str]:

@@ -56,6 +56,8 @@ def test_what_is_left_and_what_was_met_nowhere_is_told(nwx: Nwx, tmp_path: Path)
     assert ran.out.startswith("1 file, 0 duplicates became revisits, ")
     assert "1 line of the lists matched no capture" in ran.out
     assert (tmp_path / "new" / "crawl.warc.gz").read_bytes() == old.read_bytes()
+    again = nwx("dedup-warc", "-e", lines, "-o", tmp_path / "new", old)
+    assert again.out == ran.out
 
 
 def test_captures_of_one_second_leave_an_original_for_the_later_ones(

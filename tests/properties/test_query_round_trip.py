@@ -65,6 +65,8 @@ _PATTERNS = st.from_regex(r"([a-z]|\\\*|\\\?|[-:/])*[a-z](\*|\?[a-z])[a-z]{0,2}"
 _PATTERNS = _PATTERNS.filter(_is_no_address)
 _NUMBERS = st.integers(-(10**9), 10**9).map(str)
 _DATES = st.datetimes(min_value=datetime(1996, 1, 1)).map(lambda moment: f"{moment:%Y%m%d%H%M%S}")
+_SIZES = st.tuples(_NUMBERS, _NUMBERS).map(lambda ends: sorted(ends, key=int))
+_SPANS = st.one_of(_SIZES, st.tuples(st.none() | _NUMBERS, st.none()), st.just((None, "5")))
 _LEAVES = st.one_of(
     st.builds(Term, _FIELDS, _WORDS),
     # A host without a scheme is looked up by its urlkey.
@@ -78,14 +80,12 @@ _LEAVES = st.one_of(
     st.builds(Wildcard, _FIELDS, _PATTERNS),
     st.builds(Fuzzy, _FIELDS, _WORDS, st.integers(0, 2)),
     st.builds(
-        Range,
-        st.just("content_length"),
-        st.none() | _NUMBERS,
-        st.none() | _NUMBERS,
+        lambda span, *included: Range("content_length", *span, *included),
+        _SPANS,
         st.booleans(),
         st.booleans(),
     ),
-    st.builds(DateRange, _DATES, _DATES),
+    st.tuples(_DATES, _DATES).map(lambda ends: DateRange(*sorted(ends))),
 )
 
 

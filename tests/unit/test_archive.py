@@ -85,6 +85,7 @@ def test_captures(archive: Archive) -> None:
     pictures = archive.captures(filter="mime:image", columns=("url", "status", "collection"))
     assert set(pictures.to_polars().columns) == {"url", "status", "collection"}
     assert len(archive.captures(limit=7)) == 7
+    assert archive.captures(limit=0).to_polars().height == len(archive.captures(limit=0)) == 0
     assert (
         len(archive.captures(collection="none"))
         == 0
@@ -324,6 +325,7 @@ def test_wrong_options_are_refused(archive: Archive) -> None:
         lambda: archive.captures(from_="last spring"),
         lambda: archive.captures(to="2010-1"),
         lambda: archive.missing(kind="picture")[:1],
+        lambda: archive.captures(limit=-1),
         lambda: archive.missing(limit=-1)[:1],
         lambda: archive.links("http://www.lantern.example/", limit=-1)[:1],
         lambda: archive.facets("year", limit=-1),

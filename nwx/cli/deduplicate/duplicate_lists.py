@@ -166,10 +166,9 @@ def dedup_warc_command(
         def never_met() -> int:
             return excluded.entries - excluded.met
 
-        done = list(
-            rewrite(sources, excluded.covers, folder, progress, lists, lambda: not never_met())
-        )
-        unmet = never_met()
+        done = list(rewrite(sources, excluded.covers, folder, progress, lists, never_met))
+        # A finished run reads nothing again.
+        unmet = done[-1].never_met if done else never_met()
         problems, unread = excluded.problems, excluded.problems_total
     print_problems(problems, unread)
     if as_json:

@@ -102,7 +102,7 @@ def test_payloads_get_further_digests_only_where_they_can_matter(
     monkeypatch.setattr(warc_rewrite, "digested_captures", digested)
     write_warc(tmp_path / "crawl.warc", PAGES)
     found = sources(tmp_path / "crawl.warc")
-    (done,) = rewrite(found, after_first_date, tmp_path / "new", are_met=lambda: met)
+    (done,) = rewrite(found, after_first_date, tmp_path / "new", never_met=lambda: not met)
     assert (done.revisits, read) == (2, [False] if met else [False, True])
 
 
