@@ -14,7 +14,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from benchmarks.process_family import family_pids
 from tests.cli.command_server import CHECKOUT, COMMAND
 from tests.cli.conftest import environment, run_nwx
 from tests.unit.quality.monitor.made_crawls import BEGIN, healthy
-from tests.warcs import many_pages, write_warc
+from tests.warcs import Page, many_pages, write_warc
 
 SAMPLE = CHECKOUT / "sample" / "archive"
 _WAIT_SECONDS = 180
@@ -81,6 +81,14 @@ class KilledWork:
             "".join(f"http://h{n % 50}.example/{n}\n" for n in range(8_000))
         )
         (folder / "crawl.log").write_text("".join(healthy(0, BEGIN)))
+        late, self._earlier = (
+            [
+                write_warc(folder / f"of-{year}-{number}.warc.gz", _dated(year, number * 80))
+                for number in range(4)
+            ]
+            for year in ("2016", "2014")
+        )
+        run_nwx(folder / "late", "import", *late)
         run_nwx(folder / "half", "import", *self.files[::2])
         run_nwx(folder / "full", "import", *self.files)
 
@@ -103,6 +111,7 @@ class KilledWork:
         names = ("duplicates", "rewritten", "cluster", "index")
         return {
             "import": Work("", (("import", "--jobs", 2, *self.files),), _WRITTEN),
+            "import earlier": Work("late", (("import", "--jobs", 2, *self._earlier),), _WRITTEN),
             "import -e": Work("", ((*listed, *self.files),), _WRITTEN),
             "import --digests": Work(
                 "",
@@ -161,12 +170,20 @@ class KilledWork:
                 met = killed_once(place, command, how, chance.random() * took) is None
                 counts[f"kills of {name}"] += met
                 counts["kills"] += met
+                if work.indices and (place / "archive" / "nwx.json").exists():
+                    run_nwx(place / "archive", "check")
             finished(place, command)
         found = _written(work, place)
         assert found == expected, f"{name}: {_difference(found, expected)}"
         if work.indices:
             run_nwx(place / "archive", "check")
         return counts
+
+
+def _dated(year: str, start: int) -> list[Page]:
+    """Return pages whose texts are the same in every year."""
+    pages = many_pages(120, start=start)
+    return [replace(page, timestamp=year + page.timestamp[4:]) for page in pages]
 
 
 def finished(place: Path, command: Sequence[object]) -> None:

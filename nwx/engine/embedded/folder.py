@@ -226,9 +226,10 @@ class Folder:
 
         Whoever only reads makes no file: in a folder without one nobody has committed anything.
         """
-        path, flags = self.path / _COMMIT_LOCK, os.O_RDWR | os.O_CREAT
-        if shared:
-            path, flags = path if path.exists() else self.path, os.O_RDONLY
+        path, flags = self.path / _COMMIT_LOCK, os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
+        if shared and not path.exists():
+            yield
+            return
         handle = os.open(path, flags | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)

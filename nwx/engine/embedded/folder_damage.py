@@ -141,7 +141,7 @@ def folder_damage(
     found = list(_database_damage(folder.database, IndexName.CAPTURES))
     yield from found
     yield from document_damage(folder.documents)
-    if not found and not finish_replacing(folder):
+    if not found and not finish_replacing(folder) and _is_cut_off(folder):
         message = "a killed import has replaced texts, not yet their rows: the next import will"
         yield Damage(IndexName.DOCUMENTS, str(folder.replacing), message, UNCHECKED)
     if not found:
@@ -153,6 +153,12 @@ def folder_damage(
     yield from blob_damage(separate.inlink_blobs(), IndexName.INLINKS)
     for index in indices_of(IndexKind.ENTRIES):
         yield from _entries_damage(folder, separate, index)
+
+
+def _is_cut_off(folder: Folder) -> bool:
+    """Return whether a commit was not finished, though no writer is in one."""
+    with folder.commit_lock(shared=True):
+        return folder.replacing.exists()
 
 
 def _database_damage(path: Path, index: IndexName, advice: str = RESTORE) -> Iterator[Damage]:

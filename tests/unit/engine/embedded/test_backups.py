@@ -154,6 +154,8 @@ def test_a_cut_off_commit_in_a_backup_is_told_and_left(tmp_path: Path) -> None:
     (one / "replacing.json").write_text("[1]")
     (found,) = nwx.open(one).check()
     assert (found.kind, found.id) == ("unchecked", str(one / "replacing.json"))
+    copied = Path(nwx.open(one).backup(tmp_path / "further", check=True))
+    assert not (copied / "replacing.json").exists()  # in a file of its own it can be finished
     assert list(nwx.open(other).check()) == []
 
 
