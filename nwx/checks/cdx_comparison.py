@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +21,7 @@ from nwx.engine.base import Engine
 from nwx.errors import CdxError, DigestError, UrlError
 from nwx.keys import document_id, document_key, is_browsed
 from nwx.model import EXCLUDED, Capture, SourceFile
+from nwx.quality.missing_originals import wanted_original
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urlkeys import urlkey
@@ -115,8 +116,8 @@ class CdxComparison:
         """Yield the captures missing in the archive, in the order of the files.
 
         A capture is held if the archive has its date and, for a type that people browse, its
-        document; a revisit may have the document of the URL it refers to. Raises SourceError if a
-        file cannot be read.
+        document; of a revisit the original suffices, as for `nwx missing --originals`. Raises
+        SourceError if a file cannot be read.
         """
         total = sum(map(_inflated_bytes, paths))
         for path in paths:
@@ -154,9 +155,7 @@ class CdxComparison:
         for one, there in zip(unclear, self._captures(unclear), strict=True):
             same = [capture for capture in there if _may_be(one.digest, capture.digest)]
             found = self._states((c.document_id, c.timestamp, c.url) for c in same if c.digest)
-            if _HELD in found.values() or any(not capture.digest for capture in same):
-                continue
-            if any(state.is_dated for state in found.values()) and self._has_original(same):
+            if any(self._is_held(capture, found) for capture in same):
                 continue
             if self._is_metadata(one, there):
                 self.not_captures += 1
@@ -179,14 +178,19 @@ class CdxComparison:
             return False
         return bool(files) and all(_has_metadata(file) for file in files)
 
-    def _has_original(self, captures: Iterable[Capture]) -> bool:
-        """Return whether one of the captures is a revisit of another URL in the archive."""
-        keys = [
-            document_key(capture.refers_to_url, capture.digest)
-            for capture in captures
-            if capture.refers_to_url
-        ]
-        return bool(keys and self._engine.known(list(map(document_id, keys))))
+    def _is_held(self, capture: Capture, states: Mapping[tuple[str, str], _State]) -> bool:
+        """Return whether a capture has its date and its document, or of a revisit its original.
+
+        A capture without a digest has neither date nor document.
+        """
+        state = states.get((capture.document_id, capture.timestamp), _State())
+        if state == _HELD:
+            return True
+        if capture.digest and not state.is_dated:
+            return False
+        if _is_revisit(capture):
+            return wanted_original(self._engine, capture) is None
+        return not capture.digest
 
     def _states(self, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], _State]:
         """Return the archived state of documents at dates, given as id, timestamp and URL."""
@@ -239,11 +243,9 @@ class CdxComparison:
         files = self._files.get(_file_name(one.line.filename), [])
         if there and not same:
             return Cause.DIGEST, f"the archive has {there[0].digest} of that moment"
-        if state.is_dated:
-            revisit = is_revisit_row(one.line) or any(
-                capture.record_type == "revisit" for capture in same
-            )
-            if revisit:
+        lone = any(_is_revisit(capture) and not capture.digest for capture in same)
+        if state.is_dated or lone:
+            if lone or is_revisit_row(one.line) or any(map(_is_revisit, same)):
                 return Cause.ORIGINAL, "it is a revisit of what the archive does not hold"
             if not same and any(file.counts.get(EXCLUDED) for file in files):
                 return Cause.EXCLUDED, f"a list left it out of {one.line.filename}"
@@ -302,6 +304,10 @@ def _has_metadata(file: SourceFile) -> bool:
     """Return whether a file was read completely, without errors, and has metadata records."""
     counts = file.counts
     return bool(file.finished and counts.get("metadata") and not counts.get("errors"))
+
+
+def _is_revisit(capture: Capture) -> bool:
+    return capture.record_type == "revisit"
 
 
 def _is_ahead(file: SourceFile, offset: int | None) -> bool:

@@ -13,12 +13,12 @@ from tests.cli.conftest import Nwx, run_nwx
 from tests.warcs import Page, html, many_pages, warc_record, write_warc
 
 URL = "http://www.example.org/"
-A, B = html("A", "the first text"), html("B", "the second text")
+A, B, LOST = (html(name, f"the {name} text") for name in ("first", "second", "lost"))
 PAGES = [
     Page(URL, "20200101000000", A),
     Page(URL, "20210101000000", A),
     Page(URL, "20220101000000", B),
-    Page(f"{URL}r", "20230101000000", A, revisit=True),
+    Page(f"{URL}r", "20230101000000", LOST, revisit=True),
 ]
 
 
@@ -82,7 +82,7 @@ def test_captures_on_a_list_are_missing_on_purpose(nwx: Nwx, tmp_path: Path, war
 
 
 def test_a_revisit_of_another_url_is_held_with_it(nwx: Nwx, tmp_path: Path) -> None:
-    revisit = warc_record(PAGES[3])
+    revisit = warc_record(Page(f"{URL}r", "20230101000000", A, revisit=True))
     refers = f"WARC-Refers-To-Target-URI: {URL}\r\nWARC-Profile".encode()
     file = tmp_path / "crawl.warc"
     file.write_bytes(revisit.replace(b"WARC-Profile", refers))

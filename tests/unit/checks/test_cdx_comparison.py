@@ -8,9 +8,10 @@ import pytest
 
 from nwx.checks.cdx_comparison import CdxComparison
 from nwx.engine.base import Engine, open_engine
-from nwx.model import SourceFile
+from nwx.model import Capture, SourceFile
+from nwx.quality.missing_originals import missing_originals
 from nwx.settings import Settings
-from tests.conformance.archive import batch, page, sha1
+from tests.conformance.archive import batch, capture, dates_of, page, sha1
 
 HELD = page("http://a.example/", "2010", "a stone", offset=100)
 FILES = (
@@ -70,3 +71,37 @@ def test_another_collection_holds_nothing(engine: Engine, tmp_path: Path) -> Non
     cdx = tmp_path / "a.cdx"
     cdx.write_text(_line())
     assert len(list(CdxComparison(engine, "other").missing([str(cdx)]))) == 1
+
+
+def _revisit(path: str, body: str = "a stone", **changes: object) -> Capture:
+    made = capture(f"https://a.example/{path}", "2011", record_type="revisit", body=body)
+    return replace(made, **changes)  # type: ignore[type-var]
+
+
+def test_a_revisit_lacks_its_original_where_the_list_of_missing_originals_names_it(
+    engine: Engine, tmp_path: Path
+) -> None:
+    revisits = (
+        _revisit(""),
+        _revisit("elsewhere"),
+        _revisit("moved", "moved", status_code=302),
+        _revisit("lone", "lone"),
+        _revisit("same", digest="", status_code=304, refers_to_url=HELD.capture.url),
+        _revisit("gone", digest="", status_code=304, refers_to_url="http://no.example/"),
+    )
+    engine.write(replace(batch(), captures=revisits, dates=dates_of(*revisits)))
+    engine.refresh()
+    cdx = tmp_path / "a.cdx"
+    cdx.write_text(
+        "".join(
+            f"{one.urlkey} {one.timestamp} {one.url} warc/revisit - {one.digest or '-'} - - 5 "
+            f"{one.source_file_offset} a.warc.gz\n"
+            for one in revisits
+        )
+    )
+    found = list(CdxComparison(engine).missing([str(cdx)]))
+    assert [(one.url, one.cause.value) for one in found] == [
+        ("https://a.example/lone", "original"),
+        ("https://a.example/gone", "original"),
+    ]
+    assert len(list(missing_originals(engine))) == 2
