@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.model import Capture, ReadError
 from nwx.quality.stored_blocks import block_of_capture
+from nwx.values.digests import is_payload
 from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head, to_text
 from nwx.values.timestamps import seconds_between
 from nwx.warc.members import READ_FAILURES, open_members
@@ -168,9 +169,7 @@ class ArchivedCapture:
     def _original(self) -> StoredRecord:
         """Return the record that this revisit repeats, one that can be read if any can."""
         own, damaged = self.capture, None
-        of_url = self._engine.captures_by_digest(own.digest, own.urlkey) if own.digest else ()
-        anywhere = self._engine.captures_by_digest(own.digest) if own.digest else ()
-        for capture in islice(chain(of_url, anywhere), _MOST_ORIGINALS):
+        for capture in islice(self._engine.originals_of(own), _MOST_ORIGINALS):
             if capture.record_type != "revisit" and self._places.is_there(capture):
                 try:
                     return _record(self._places, capture)
@@ -178,6 +177,8 @@ class ArchivedCapture:
                     damaged = error
         if damaged is not None:
             raise damaged
+        if not is_payload(own.digest):
+            return self.record
         raise SourceError.translated(
             "the archive has no record of what %(url)s repeats", url=own.url
         )

@@ -6,22 +6,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.data_classes import dataclass
 from nwx.engine.capabilities import Ledger, Shards, Upgrade
-from nwx.engine.capture_index import CaptureIndex, nearest_captures, newest_first
+from nwx.engine.capture_index import CaptureIndex, KeysAtTime, newest_first
 from nwx.engine.document_index import DatesIndex, DocumentIndex
 from nwx.engine.indices.declarations import INDICES
 from nwx.errors import UrlError, UsageError
 from nwx.model import Batch, Capture, IndexName, IndexStats, SourceFile, Written
 from nwx.settings import Settings
+from nwx.values.digests import is_payload
 from nwx.values.urlkeys import urlkey
 
-_LOOKED_AT = 100
+_LOOKED_AT = 1_000
 
 if TYPE_CHECKING:
     from nwx.engine.access.access_index import AccessIndex, Purger
@@ -223,18 +223,19 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def originals_of(self, revisit: Capture) -> Iterator[Capture]:
         """Stream captures with the payload of a revisit, those of its URL first.
 
-        Without a digest, the captures of the URL that it refers to, nearest in time first.
+        Of no bytes, those of its URL only. Without a digest, the captures of the URL that it refers
+        to, nearest in time first.
         """
         if revisit.digest:
             yield from self.captures_by_digest(revisit.digest, revisit.urlkey)
-            others = self.captures_by_digest(revisit.digest)
+            others = self.captures_by_digest(revisit.digest) if is_payload(revisit.digest) else ()
             yield from (one for one in others if one.urlkey != revisit.urlkey)
         elif revisit.refers_to_url:
             with suppress(UrlError):
-                some = islice(self.captures(urlkey(revisit.refers_to_url)), _LOOKED_AT)
-                held = [one for one in some if one.record_type != "revisit"]
+                key = (urlkey(revisit.refers_to_url),)
                 moment = revisit.refers_to_timestamp or revisit.timestamp
-                yield from nearest_captures(held, moment, _LOOKED_AT)
+                (near,) = self.captures_near([KeysAtTime(key, moment)], _LOOKED_AT)
+                yield from (one for one in near if one.record_type != "revisit")
 
     def widened(self, question: "Question") -> "Question":
         """Return a question about digests that is about those of the same payloads too."""

@@ -10,12 +10,10 @@ from nwx.engine.base import Engine
 from nwx.engine.capture_index import nearest_captures
 from nwx.links.missing_urls import is_redirect
 from nwx.model import Capture
+from nwx.values.digests import is_payload
 
 _REVISIT = "revisit"
 _NOT_MODIFIED = 304
-_EMPTY = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
-"""The digest of no bytes: such a revisit plays without an original."""
-
 _LOOKED_AT = 100
 _END = chr(0x10FFFF)
 
@@ -55,7 +53,7 @@ def _revisits(engine: Engine) -> Iterator[Capture]:
 def wanted_original(engine: Engine, capture: Capture) -> WantedOriginal | None:
     """Return the original that the archive lacks of a capture, None if the capture can play."""
     status = capture.status_code
-    if capture.record_type != _REVISIT or capture.digest == _EMPTY:
+    if capture.record_type != _REVISIT or not is_payload(capture.digest):
         return None
     if is_redirect(status) and status != _NOT_MODIFIED:
         return None

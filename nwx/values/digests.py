@@ -6,6 +6,7 @@ hex digits: the most frequent spelling of each.
 
 import base64
 import binascii
+import hashlib
 import re
 from enum import StrEnum
 
@@ -52,6 +53,11 @@ def normal_digest(text: str) -> str:
 def digest_of(algorithm: str, value: bytes) -> str:
     """Return the normal form of the bytes of a digest."""
     return _spelled(algorithm, value)
+
+
+def is_payload(digest: str) -> bool:
+    """Return whether a digest of normal form is of a payload that has any bytes."""
+    return digest not in _OF_NO_BYTES
 
 
 def spell(digest: str, form: DigestForm) -> str:
@@ -128,3 +134,8 @@ def _spelled(algorithm: str, raw: bytes) -> str:
     if algorithm == "sha1":
         return "sha1:" + base64.b32encode(raw).decode()
     return f"{algorithm}:{raw.hex()}"
+
+
+_OF_NO_BYTES = frozenset(
+    _spelled(name, hashlib.new(name, usedforsecurity=False).digest()) for name in _SIZES
+)

@@ -1,6 +1,7 @@
 """The public API on the sample archive."""
 
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,10 +18,11 @@ from nwx.bulk.progress import WorkProgress
 from nwx.engine.indices.picture_index import PictureQuestion
 from nwx.model import Inlink
 from nwx.values.timestamps import DateOption, date_text
-from tests.warcs import Page, html, write_warc
+from tests.warcs import PROFILE, Page, html, warc_record, write_warc
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
 HOME = "http://www.lantern.example/"
+NOT_MODIFIED = b"http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 pytestmark = pytest.mark.xdist_group("python-api")
 
 
@@ -142,6 +144,38 @@ def test_a_revisit_repeats_the_original_that_can_be_read(tmp_path: Path, damaged
         pytest.raises(nwx.NwxError, match=r"(one|two)\.warc\.gz at 0: "),
     ):
         assert (found := archive.capture(url, at="2012")) and found.payload
+
+
+def test_a_revisit_without_a_digest_has_the_payload_of_the_capture_that_it_refers_to(
+    tmp_path: Path,
+) -> None:
+    url = "http://a.example/"
+    pages = [
+        Page(url, f"20200101{n // 60:02}{n % 60:02}00", html("Home", str(n))) for n in range(150)
+    ]
+    write_warc(tmp_path / "a.warc.gz", pages)
+    same = warc_record(Page(url, "20210101000000", status="304 Not Modified", revisit=True))
+    refers = f"WARC-Refers-To-Target-URI: {url}\r\nWARC-Refers-To-Date: {pages[140].date}".encode()
+    same = re.sub(rb"WARC-Payload-Digest: [^\r]*", refers, same)
+    (tmp_path / "b.warc").write_bytes(same.replace(PROFILE.encode(), NOT_MODIFIED))
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.import_([tmp_path / "a.warc.gz", tmp_path / "b.warc"], jobs=1)
+        found = archive.capture(url, at="2021")
+        assert found and found.status == 304 and found.payload == pages[140].body
+
+
+def test_a_revisit_of_no_bytes_needs_no_capture_of_another_url(tmp_path: Path) -> None:
+    other = Page("http://b.example/icon", "20200101000000", content_type="image/x-icon")
+    again = Page("http://a.example/", "20210101000000", revisit=True)
+    bare = re.sub(rb"HTTP/1.1.*", b"\r\n\r\n", warc_record(again), flags=re.DOTALL)
+    bare = re.sub(rb"Content-Length: \d+", b"Content-Length: 0", bare)
+    write_warc(tmp_path / "b.warc.gz", [other])
+    (tmp_path / "a.warc").write_bytes(bare)
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.import_([tmp_path / "a.warc", tmp_path / "b.warc.gz"], jobs=1)
+        found = archive.capture(again.url)
+        assert found and (found.payload, list(found.headers)) == (b"", [])
+        assert archive.closure(["a.warc"]) == []
 
 
 def test_documents_versions_and_dates(archive: Archive) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.errors import DigestError
-from nwx.values.digests import DigestForm, digest_of, normal_digest, spell
+from nwx.values.digests import DigestForm, digest_of, is_payload, normal_digest, spell
 
 SHA1 = "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43"
 HEX = "3a4ddcd8db6420a3a1bcd86e9c6cb4b3ff69d39b"
@@ -72,3 +72,9 @@ def test_every_spelling_reads_back_as_the_same_digest() -> None:
 def test_bytes_of_a_digest_become_its_normal_form() -> None:
     assert digest_of("sha1", bytes.fromhex(HEX)) == SHA1
     assert digest_of("sha256", bytes.fromhex(SHA256[7:])) == SHA256
+
+
+def test_digests_of_no_bytes() -> None:
+    assert not is_payload("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
+    assert not is_payload("md5:d41d8cd98f00b204e9800998ecf8427e")
+    assert is_payload("sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43") and is_payload("")
