@@ -8,6 +8,7 @@ from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.checks.holdings import missing_files
+from nwx.engine.access.access_index import stopped_purges
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
 from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
@@ -339,6 +340,7 @@ def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagree
 _COMPARISONS: tuple[
     tuple[IndexName, Callable[[Engine, ShowProgress], Iterator[Disagreement]]], ...
 ] = (
+    (IndexName.ACCESS, _of_area(IndexName.ACCESS, stopped_purges, "purge")),
     (IndexName.DOCUMENTS, _documents),
     (IndexName.DATES, _dates),
     (IndexName.CAPTURES, _captures),

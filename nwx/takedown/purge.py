@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from nwx.access.restricted_engine import restricted_to
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
-from nwx.engine.access.access_index import rule_entry
+from nwx.engine.access.access_index import noted_purge, rule_entry
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.quality_index import review_index
@@ -109,8 +109,15 @@ class Purge:
 
         Raises EngineBusyError if another process writes.
         """
-        began, access, report = time.monotonic(), self._engine.access_index(), self._report
+        began, report = time.monotonic(), self._report
         self._engine.create()
+        with noted_purge(self._engine.access_index(), self._rule.id):
+            self._run()
+        report.seconds = time.monotonic() - began
+        return report
+
+    def _run(self) -> None:
+        access, report = self._engine.access_index(), self._report
         self._documents.restore()
         self._remove_dates()
         for captures in batches(self._scope.captures(), _AT_ONCE):
@@ -128,8 +135,6 @@ class Purge:
         report.left = self._purger.erase(self._erase_seconds)
         report.away = self._purger.copies_away()
         report.records = tuple(kept_places(access, self._rule.id))
-        report.seconds = time.monotonic() - began
-        return report
 
     def _show(self, step: str) -> None:
         self._progress(WorkProgress(step, self._report.captures, 0))

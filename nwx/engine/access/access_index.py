@@ -3,11 +3,12 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nwx.data_classes import dataclass
 from nwx.engine.access.decisions import AccessRules, AskedCapture
@@ -18,6 +19,9 @@ from nwx.errors import FormatError
 from nwx.model import Dates
 from nwx.values.timestamps import to_timestamp
 from nwx.values.urlkeys import urlkey
+
+if TYPE_CHECKING:
+    from nwx.engine.base import Engine
 
 
 class ChangeKind(StrEnum):
@@ -254,6 +258,30 @@ class AccessIndex(EntryIndex):
         """Return the log, the newest entry first; no method changes or removes any."""
         found = self._store.find({"kind": CHANGE}, _NEWEST, limit, offset)
         return [change_from_entry(entry) for entry in found]
+
+
+_PURGING = "purging"
+
+
+@contextmanager
+def noted_purge(access: AccessIndex, rule_id: str) -> Iterator[None]:
+    """Note that a rule is purged until the context ends well."""
+    going_on = _purging(access)
+    access.put_state(_PURGING, " ".join(sorted({*going_on, rule_id})).encode())
+    yield
+    access.put_state(_PURGING, " ".join(_purging(access) - {rule_id}).encode())
+
+
+def stopped_purges(engine: "Engine") -> Iterator[tuple[str, str]]:
+    """Yield the rules whose purge has not ended, each with what to do."""
+    access = engine.access_index()
+    known = {rule.id for rule in access.rules().rules if rule.purged}
+    for id in sorted(_purging(access) & known):
+        yield id, "its purge was stopped, or is running: give the same `nwx takedown --purge` again"
+
+
+def _purging(access: AccessIndex) -> set[str]:
+    return set((access.state(_PURGING) or b"").decode().split())
 
 
 class Purger(ABC):
