@@ -12,7 +12,7 @@ from nwx.cdx.rows import CdxRow, extra_fields, is_revisit_row
 from nwx.cdxserver.filters import Collapsing, normal_or_same
 from nwx.cdxserver.query_model import CdxQuery, Resume, RowOrder
 from nwx.cdxserver.sources import RowSource, cdx_place
-from nwx.engine.capture_index import CdxSpan
+from nwx.engine.capture_index import CdxSpan, exactly
 from nwx.errors import TimestampError
 from nwx.values.timestamps import parse_timestamp
 
@@ -46,7 +46,7 @@ class SelectedRows:
     def __iter__(self) -> Iterator[CdxRow]:
         found = self._rows()
         if self._query.resolve_revisits:
-            found = resolved_revisits(found)
+            found = _OriginalPlaces(self._query, self._source).added(found)
         if not self._query.with_originals:
             return found if self._told is None else map(self._told, found)
         rows = _with_originals(list(found), self._query, self._source)
@@ -262,24 +262,49 @@ def _with_originals(rows: list[CdxRow], query: CdxQuery, source: RowSource) -> l
     return rows + [found[digest] for digest in sorted(found)]
 
 
-def resolved_revisits(rows: Iterable[CdxRow]) -> Iterator[CdxRow]:
-    """Add to revisits the place of the original that came before them, of the same URL."""
-    urlkey, originals = "", dict[str, CdxRow]()
-    for row in rows:
-        if row.urlkey != urlkey:
-            urlkey, originals = row.urlkey, {}
-        digest = normal_or_same(row.digest)
-        if not is_revisit_row(row):
-            originals.setdefault(digest, row)
-            yield row
-            continue
-        original = originals.get(digest)
-        if original is None:
-            yield row
-            continue
-        place = (original.length, original.offset, original.filename)
-        told = dict(zip(ORIGINAL_FIELDS, place, strict=True)) | extra_fields(row)
-        yield row._replace(extra=json.dumps(told))
+class _OriginalPlaces:
+    """The places of originals, added to the revisits of an answer.
+
+    An original that is not among the captures of the answer is looked up: it may be out of the
+    dates, filtered out, or yet to come.
+    """
+
+    def __init__(self, query: CdxQuery, source: RowSource) -> None:
+        self._collection, self._source = query.span.collection, source
+        self._urlkey, self._is_read = "", False
+        self._originals: dict[str, CdxRow] = {}
+
+    def added(self, rows: Iterable[CdxRow]) -> Iterator[CdxRow]:
+        """Add to revisits the place of the original that came before them, of the same URL."""
+        for row in rows:
+            if row.urlkey != self._urlkey:
+                self._urlkey, self._is_read, self._originals = row.urlkey, False, {}
+            digest = normal_or_same(row.digest)
+            if not is_revisit_row(row):
+                self._originals.setdefault(digest, row)
+                yield row
+                continue
+            original = self._original(digest, row.timestamp)
+            if original is None:
+                yield row
+                continue
+            place = (original.length, original.offset, original.filename)
+            told = dict(zip(ORIGINAL_FIELDS, place, strict=True)) | extra_fields(row)
+            yield row._replace(extra=json.dumps(told))
+
+    def _original(self, digest: str, timestamp: str) -> CdxRow | None:
+        if digest == NO_VALUE:
+            return None
+        found = self._originals.get(digest)
+        if (found is None or found.timestamp > timestamp) and not self._is_read:
+            self._is_read = True
+            span = replace(exactly(self._urlkey, collection=self._collection), revisits=False)
+            for row in self._source.rows(span):
+                first = self._originals.get(normal_or_same(row.digest))
+                if first is None or first.timestamp > row.timestamp:
+                    self._originals[normal_or_same(row.digest)] = row
+            found = self._originals.get(digest)
+        return None if found is None or found.timestamp > timestamp else found
 
 
 def _closest(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:

@@ -66,6 +66,36 @@ def test_revisits_are_told_where_their_original_lies() -> None:
     assert ends[:2] == [["-", "-", "-"], ["100", "5", "A.warc.gz"]]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from=2002",
+        "sort=reverse",
+        "filter=mimetype:warc/revisit",
+        "closest=20030101000000&sort=closest",
+        "offset=1&limit=2",
+    ],
+)
+def test_originals_are_told_that_do_not_come_before_their_revisits(query: str) -> None:
+    question = f"url=a.example&resolveRevisits=true&{query}"
+    asked = parse_cdx_query(parameters_of(question), IA)
+    source = ListSource(
+        [
+            row("", "20010101000000", offset="5"),
+            row("", "20020101000000", mime="warc/revisit"),
+            row("", "20030101000000", mime="warc/revisit"),
+            row("", "20040101000000", offset="7"),
+            row("", "20050101000000", digest="-"),
+            row("", "20060101000000", digest="-", mime="warc/revisit"),
+        ]
+    )
+    places = {
+        one.timestamp[:4]: extra_fields(one).get("orig.offset")
+        for one in SelectedRows(asked, source)
+    }
+    assert {year: place for year, place in places.items() if place} == {"2002": "5", "2003": "5"}
+
+
 def test_a_resume_key_may_be_encoded_twice() -> None:
     query = "url=a.example&limit=2&showResumeKey=true&resumeKey="
     key, seen = "", []
