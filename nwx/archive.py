@@ -27,7 +27,7 @@ from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
 from nwx.model import Collapse, LinkCell, Sort
 from nwx.settings import VARIABLES, Settings, load_settings
-from nwx.values.timestamps import DateOption, date_bound, date_text
+from nwx.values.timestamps import DateOption, date_bound, date_bounds, date_text
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.archived_capture import ArchivedCapture
@@ -166,7 +166,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         check_limit(limit)
         asked = [("url", pattern)] if pattern else []
-        asked += [("from", date_bound(from_, 0)), ("to", date_bound(to, 1))]
+        asked += zip(("from", "to"), date_bounds(from_, to), strict=True)
         asked += [("collection", collection), *([] if limit is None else [("limit", str(limit))])]
         asked += [("collapse", one) for one in several(collapse)]
         asked += [("filter", one) for one in several(filter)]

@@ -11,7 +11,7 @@ from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import EngineError
-from nwx.values.timestamps import DateOption, date_bound
+from nwx.values.timestamps import DateOption, date_bounds
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.engine.indices.quality_index import PlaybackScore, Review, ReviewCounts, ReviewIndex
@@ -95,7 +95,7 @@ class ArchiveRenders(ArchiveWork):
         """Return how a site changed since a date: its pages, the words that came and went."""
         from nwx.searching.page_changes import site_changes
 
-        dates = date_bound(since, 0), date_bound(to, 1)
+        dates = date_bounds(since, to)
         return site_changes(self._seen(), site, *dates, latest=latest)
 
     def watched_sites(self) -> "Rows[WatchedSite]":

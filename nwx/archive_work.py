@@ -13,7 +13,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.base import open_engine
 from nwx.settings import Settings
-from nwx.values.timestamps import DateOption, date_bound
+from nwx.values.timestamps import DateOption, date_bounds
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     import polars as pl
@@ -383,11 +383,12 @@ class ArchiveWork:
         """Write the records of the hits of a query to a WARC file."""
         from nwx.exports import WaczSelection, pack_warc
 
+        first, last = date_bounds(from_, to)
         selection = WaczSelection(
             query=query,
             collections=(collection,) if collection else (),
-            date_from=date_bound(from_, 0),
-            date_to=date_bound(to, 1),
+            date_from=first,
+            date_to=last,
             with_resources=with_resources,
         )
         return pack_warc(self._seen(), selection, Path(path), progress)

@@ -18,7 +18,7 @@ from nwx.keys import is_browsed
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.model import Document, Link
-from nwx.values.timestamps import DateOption, date_bound, seconds_between
+from nwx.values.timestamps import DateOption, date_bounds, seconds_between
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import (
     EMBEDDED,
@@ -394,5 +394,5 @@ def asked_missing(
 def asked_pages(
     site: str = "", collection: str = "", date_from: DateOption = "", date_to: DateOption = ""
 ) -> PageFilter:
-    """Return the pages that options ask for; raises UsageError for an invalid date."""
-    return PageFilter(site, collection, date_bound(date_from, 0), date_bound(date_to, 1))
+    """Return the pages that options ask for; raises UsageError for invalid dates."""
+    return PageFilter(site, collection, *date_bounds(date_from, date_to))

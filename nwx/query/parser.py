@@ -28,11 +28,10 @@ from nwx.query.escapes import (
 from nwx.query.fields import QueryFieldKind, kind, normal_value, resolve_field, suggestion
 from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
 from nwx.values.digests import normal_digest
-from nwx.values.timestamps import date_span
+from nwx.values.timestamps import REVERSED_RANGE, date_span
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import address_words
 
-_REVERSED = ErrorText("the range ends before it begins")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
 _UNBROKEN = re.compile(
@@ -239,7 +238,7 @@ class _Reader:
                 low = low and self._whole_number(found, field, low)
                 high = high and self._whole_number(found, field, high)
                 if low and high and int(low) > int(high):
-                    raise self._error(_REVERSED, found)
+                    raise self._error(REVERSED_RANGE, found)
             case QueryFieldKind.DATE:
                 return Range(field, *self._ends_of_span(found, *ends))
         return Range(field, low, high, include_low, include_high)
@@ -260,7 +259,7 @@ class _Reader:
             span = self._span(found, high)
             last = span[1] if include_high else self._moved(found, span[0], -1)
             if low and self._span(found, low)[0] > span[1]:
-                raise self._error(_REVERSED, found)
+                raise self._error(REVERSED_RANGE, found)
         return first, last
 
     def _span(self, found: Any, text: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from nwx.query.cost import check_cost
 from nwx.query.fields import FACET_FIELDS, FILTERS, normal_name
 from nwx.query.rankings import DEFAULT, Ranking, SearchBy, most_words
 from nwx.query.tree import DateRange, Node, resolve_tree
-from nwx.values.timestamps import date_bound
+from nwx.values.timestamps import date_bounds
 
 SeenDate = tuple[str, str]
 """A date of a document: its timestamp (14 digits) and its collection."""
@@ -210,12 +210,13 @@ def resolve(question: Question) -> DocumentQuery:
         if values:
             field_name = _field(_no_filter, name)
             filters[field_name] = tuple(_value(name, field_name, value) for value in values)
+    date_from, date_to = date_bounds(question.date_from, question.date_to)
     tree = resolve_tree(_parsed(query) if isinstance(query, str) else _checked(query))
     return DocumentQuery(
         tree=tree,
         filters=filters,
-        date_from=date_bound(question.date_from, 0),
-        date_to=date_bound(question.date_to, 1),
+        date_from=date_from,
+        date_to=date_to,
         pages_first=question.sort is Sort.RELEVANCE,
         ranking=question.ranking,
         bonus=question.ranking.bonus(tree) if question.sort in BY_SCORE else (),

@@ -16,7 +16,7 @@ from nwx.keys import capture_key, document_id
 from nwx.model import Capture, Collapse, Document
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Node, Phrase, Term
-from nwx.values.timestamps import date_bound
+from nwx.values.timestamps import date_bounds
 from nwx.values.urlkeys import urlkey, with_scheme
 
 MOST_QUOTED = 10_000
@@ -188,13 +188,13 @@ def find_quotation(engine: Engine, text: str, scope: QuoteScope) -> Quotation:
     words = QuotedWords(text)
     if scope.url and scope.site:
         raise UsageError.translated("name a URL or a site, not both")
-    low, high = date_bound(scope.from_, 0), date_bound(scope.to, 1) or "9" * 14
+    low, high = date_bounds(scope.from_, scope.to)
     found, moments, compared = [], [], 0
     documents = _of_url(engine, scope.url) if scope.url else _of_index(engine, words, scope)
     for one in islice(documents, None if scope.url else MOST_COMPARED + 1):
         current_work().check()
         compared += 1
-        timestamps = sorted({each for each in one.timestamps if low <= each <= high})
+        timestamps = sorted({each for each in one.timestamps if low <= each <= (high or "9" * 14)})
         version = _quoted(words, one, tuple(timestamps)) if timestamps else None
         if version:
             found.append(version)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from nwx.errors import TimestampError, UsageError
+from nwx.errors import ErrorText, TimestampError, UsageError
 
 _WARC_DATE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,]\d*)?[Zz]?", re.ASCII
@@ -205,3 +205,17 @@ def date_bound(value: DateOption, end: int) -> str:
         return date_span(text)[end] if text else ""
     except TimestampError as error:
         raise UsageError(error.text) from error
+
+
+REVERSED_RANGE = ErrorText("the range ends before it begins")
+
+
+def date_bounds(begin: DateOption, end: DateOption) -> tuple[str, str]:
+    """Return the first and last timestamp of a range of dates, "" for an open side.
+
+    Raises UsageError as `date_bound` does, and for a range that ends before it begins.
+    """
+    first, last = date_bound(begin, 0), date_bound(end, 1)
+    if first and last and first > last:
+        raise UsageError(REVERSED_RANGE)
+    return first, last

@@ -158,6 +158,7 @@ def test_missing_urls_by_page_api_and_file(client: FlaskClient) -> None:
     assert "Nothing is missing" in client.get("/missing?collection=nothing").text
     assert client.get("/missing?kind=colour").status_code == 400
     assert client.get("/missing?from=soon").status_code == 400
+    assert client.get("/missing?from=2011&to=2010").status_code == 400
     csv = client.get("/missing/urls.csv?kind=pages").text.splitlines()
     assert csv[:2] == ["url,kind,pages,status", "http://never.test/page,a,6,"]
     assert client.get("/missing/urls.json").get_json() == found

@@ -186,6 +186,7 @@ def test_no_results_lead_back(client: FlaskClient) -> None:
         ("status=ok", "number, such as 404"),
         ("from=soon", "is no date"),
         ("to=2010-13", "has an impossible date"),
+        ("from=2015&to=2010", "ends before it begins"),
         ("more=size", "choose one of collection"),
         ("q=" + "x" * 5_000, "at most 4,000"),
         ("host=" + "x" * 3_000, "at most 2,000"),

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from nwx.errors import TimestampError
+from nwx.errors import TimestampError, UsageError
 from nwx.values.timestamps import (
     Period,
+    date_bounds,
     date_span,
     normal_timestamp,
     parse_timestamp,
@@ -127,6 +128,14 @@ def test_an_impossible_date_is_named_in_the_language_of_the_reader() -> None:
     with pytest.raises(TimestampError) as caught:
         date_span("2010-13")
     assert caught.value.text.values == {"text": "'2010-13'"}
+
+
+def test_the_bounds_of_a_range_that_may_be_open() -> None:
+    assert date_bounds("2010", "2010-03") == ("20100101000000", "20100331235959")
+    assert date_bounds("2015", "") == ("20150101000000", "")
+    assert date_bounds("", "") == ("", "")
+    with pytest.raises(UsageError, match="ends before it begins"):
+        date_bounds("2015", "2010")
 
 
 def test_the_digits_that_name_a_period() -> None:
