@@ -147,6 +147,21 @@ def test_the_search_box_and_the_links_at_the_top_fit_a_phone(
     assert {name: found for name, found in overhanging.items() if found} == {}
 
 
+_TOO_LONG = "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+def test_the_names_of_details_fit_a_phone(browser: Browser, server: str, language: str) -> None:
+    page = _open(browser, viewport=PHONE, locale=language)
+    page.goto(f"{server}/search?q=quarry")
+    page.locator(".hit-title a").first.click()
+    assert page.locator(".details dt").evaluate_all(_TOO_LONG) == []
+    mark = page.locator(".cards td[data-label]").first
+    shown = mark.evaluate("one => getComputedStyle(one, '::before').content")
+    assert ("\u202f: " in shown) == (language == "fr")
+    page.context.close()
+
+
 def test_filters_unfold_on_a_phone_without_scripts(browser: Browser, server: str) -> None:
     page = _open(browser, viewport=PHONE, java_script_enabled=False)
     page.goto(f"{server}/search?q=quarry")

@@ -59,6 +59,13 @@ def test_hosts_are_sorted_by_the_links_of_the_headings(client: FlaskClient) -> N
     assert client.get("/hosts?sort=size").status_code == 400
 
 
+def test_a_page_beyond_the_last_host_leads_to_the_first(client: FlaskClient) -> None:
+    shown = client.get("/hosts?page=7&name=example").text
+    assert "There is no page 7" in shown
+    assert 'href="/hosts?name=example">Page 1</a>' in shown
+    assert "No hosts" not in shown
+
+
 def test_names_filter_and_pages_follow(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
