@@ -18,6 +18,7 @@ from nwx.extract.links import Resolver, kind_of_attribute
 from nwx.extract.page import ExtractLimits
 from nwx.keys import capture_key, document_id, makes_document
 from nwx.model import Batch, Capture, Document, Extract, Link, ReadError
+from nwx.values import media_types
 from nwx.values import urls as kinds
 from nwx.values.http import to_text
 from nwx.values.timestamps import normal_timestamp
@@ -33,6 +34,9 @@ CUT = "links: a metadata record has more outlinks than are read"
 """The problem of a document whose metadata record is too long."""
 
 _EMBED, _REDIRECT = "E", "R"
+
+# Heritrix 1 and 3.0 write E for the `href` of every `<link>`, and none writes its relation.
+_LINKED = {media_types.STYLE: kinds.STYLESHEET, media_types.IMAGE: kinds.ICON}
 
 
 def outlink_links(url: str, outlinks: Iterable[Outlink]) -> list[Link]:
@@ -69,6 +73,8 @@ def _kind(outlink: Outlink) -> str:
     element, _, attribute = outlink.context.lower().partition("/@")
     if kind := kind_of_attribute(element, attribute):
         return kind
+    if (element, attribute) == ("link", "href"):
+        return _LINKED.get(media_types.normal_type("", outlink.url), kinds.LINK)
     if outlink.hop == _EMBED:
         return kinds.CSS if outlink.context.startswith("=") else kinds.MEDIA
     if outlink.hop == _REDIRECT:
