@@ -15,7 +15,7 @@ from nwx.errors import UsageError
 from nwx.model import Collapse, FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
-from nwx.query.question import MAX_LIMIT, Question
+from nwx.query.question import MAX_LIMIT, Question, loosened, resolve
 from nwx.query.rankings import SearchBy
 from nwx.query.tree import FIRST_REDIRECT
 from nwx.values.records import BYTE_ORDER_MARK
@@ -81,7 +81,20 @@ class Hits(ResultTable[Hit]):
 
         if self.question.by is not SearchBy.WORDS:
             return iter(self._found(replace(self.question, offset=0, limit=MAX_LIMIT)).hits)
-        return all_hits(self._engine(), self.question)
+        return all_hits(self._engine(), self._matched)
+
+    @cached_property
+    def _matched(self) -> Question:
+        """The question that has the hits: for most of its words where no document has all."""
+        asked = self.question
+        if asked.by is not SearchBy.WORDS:
+            return asked
+        looser = loosened(replace(asked, most_words=self._loosens), resolve(asked).tree)
+        return asked if looser is None or not self._first.most_words else looser
+
+    @property
+    def _loosens(self) -> bool:
+        return bool(self.question.ranking.most_words) and self.question.sort is Sort.RELEVANCE
 
     def _found(self, question: Question) -> SearchResult:
         if question.by is SearchBy.WORDS:
@@ -101,8 +114,7 @@ class Hits(ResultTable[Hit]):
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
         question = replace(asked, offset=offset, limit=limit)
-        loosens = bool(asked.ranking.most_words) and asked.sort is Sort.RELEVANCE
-        found = self._found(replace(question, most_words=loosens))
+        found = self._found(replace(question, most_words=self._loosens))
         return _with_copies(found) if asked.collapse is Collapse.URL else found
 
     def rows_between(self, start: int, stop: int | None) -> list[Hit]:
@@ -123,13 +135,13 @@ class Hits(ResultTable[Hit]):
         """Stream every version that matches, in no order and without snippets."""
         if self.question.by is not SearchBy.WORDS:
             raise UsageError("only what words find can be streamed")
-        return islice(self._engine().scroll(self.question), limit)
+        return islice(self._engine().scroll(self._matched), limit)
 
     @cached_property
     def facets(self) -> Mapping[str, tuple[FacetValue, ...]]:
         """The values of the facets that were asked for, or of all, with their documents."""
         names = self.question.facets or tuple(FILTERS)
-        found = self._found(replace(self.question, facets=names, limit=0)).facets
+        found = self._found(replace(self._matched, facets=names, limit=0)).facets
         return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
 
     def explain(self, limit: int = 10) -> list[str]:
@@ -214,7 +226,7 @@ class Hits(ResultTable[Hit]):
 
     def chart(self) -> str:
         """Return the documents by year as SVG."""
-        years = self._found(replace(self.question, facets=("year",), limit=0)).facets
+        years = self._found(replace(self._matched, facets=("year",), limit=0)).facets
         return bar_chart(
             {one.value: one.count for one in sorted(years.get("year", ()), key=_value)}
         )

@@ -95,6 +95,16 @@ def test_captures(archive: Archive) -> None:
     )
 
 
+def test_hits_of_most_words_are_the_same_however_they_are_read(archive: Archive) -> None:
+    hits = archive.search("harbour nosuchword")
+    assert hits.page().most_words and len(hits) > 5
+    urls = {hit.url for hit in hits[: len(hits)]}
+    assert {hit.url for hit in hits} == urls == set(hits.to_polars()["url"])
+    assert {hit.url for hit in hits.scroll()} == urls
+    assert sum(one.count for one in hits.facets["type"]) == hits.page().documents.value
+    assert "<rect" in hits.chart()
+
+
 def test_captures_as_text_and_as_rows_are_the_same(archive: Archive) -> None:
     captures = archive.captures("lantern.example/*")
     rows = [captures.cells(row) for row in captures]
