@@ -93,6 +93,9 @@ def test_the_graph_of_hosts_has_a_table(client: FlaskClient) -> None:
     around = client.get("/links?host=hub.test").text
     assert "Links to hub.test" in around
     assert "site4.test" in around
+    # The graph has one host for both.
+    assert 'href="/search?host=hub.test&amp;host=www.hub.test"' in around
+    assert 'href="/search?domain=hub.test"' in client.get("/links?host=hub.test&level=domains").text
     year = client.get("/links?host=hub.test&year=2011").text
     assert "site1.test" in year
     assert "site0.test" not in year

@@ -41,7 +41,8 @@ def test_results_are_shown_where_there_is_no_time_for_hints(
 @pytest.mark.xdist_group("browser")
 def test_searches_are_kept_in_the_browser(page: Page, server: str, tmp_path: Path) -> None:
     page.goto(f"{server}/search?q=quarry")
-    page.get_by_role("button", name="Save this search").click()
+    page.get_by_role("button", name="Save this search").press("Enter")
+    expect(page.get_by_role("button", name="Saved")).to_be_focused()
     page.goto(f"{server}/search?q=museum&year=2010")
     page.goto(f"{server}/searches")
     saved = page.locator('[data-list="saved"] a')
@@ -51,8 +52,11 @@ def test_searches_are_kept_in_the_browser(page: Page, server: str, tmp_path: Pat
         page.get_by_role("button", name="Export as a file").click()
     file = tmp_path / "searches.json"
     download.value.save_as(file)
-    page.get_by_role("button", name="Remove: quarry").first.click()
+    page.get_by_role("button", name="Remove: quarry").first.press("Enter")
     expect(saved).to_have_count(0)
+    expect(page.locator('[data-empty="saved"]')).to_be_focused()
+    page.get_by_role("button", name="Remove: museum").press("Enter")
+    expect(page.get_by_role("button", name="Remove: quarry")).to_be_focused()
     page.get_by_role("button", name="Clear the history").click()
     expect(page.locator('[data-list="history"] a')).to_have_count(0)
     addresses = "javascript:alert(1)//search?", "//evil.test/search?", "/\\evil.test/search?"

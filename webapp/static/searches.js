@@ -58,7 +58,6 @@ if (save) {
     const now = load();
     store({ ...now, saved: added(now.saved, one) });
     save.textContent = save.dataset.done;
-    save.disabled = true;
   });
 }
 
@@ -83,11 +82,19 @@ function entry(name, one) {
   remove.setAttribute("aria-label", `${section.dataset.remove}: ${one.title}`);
   remove.addEventListener("click", () => {
     const now = load();
+    const place = now[name].findIndex((other) => other.address === one.address);
     store({ ...now, [name]: now[name].filter((other) => other.address !== one.address) });
     show();
+    focusNear(name, place);
   });
   item.append(link, " ", time, " ", remove);
   return item;
+}
+
+// The focus was in what is gone now; without this, keys begin at the top of the page again.
+function focusNear(name, place) {
+  const left = section.querySelectorAll(`[data-list="${name}"] button`);
+  (left[Math.min(place, left.length - 1)] ?? section.querySelector(`[data-empty="${name}"]`)).focus();
 }
 
 function show() {
