@@ -1,7 +1,7 @@
 """The host index: counts of each host and month, or of each host, with its place among links."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,15 @@ _FIELDS = {
     "status": "status_code",
     "type": "content_type_norm",
     "bytes": "content_length",
+    "record": "record_type",
 }
+_PAYLOAD = ("url", "digest", "type", "bytes", "record")
+_IS_REVISIT = pl.col("record") == "revisit"
+_IDS = {
+    "by_digest": pl.col("digest").hash(),
+    "by_both": pl.struct("url", "digest").hash(),
+}
+"""What payloads are looked up by, the better one last."""
 _CELL = ("site", "key_host", "host", "domain", "month", *_COUNTED)
 _SITE = r"^([^,)]*,?[^,):]*)"
 _TEXT_PATH = r"^[^:]+://[^/?#]*(/[^?#]*)"
@@ -54,7 +62,10 @@ HOST_SCHEMA: dict[str, Any] = {
     "pagerank": pl.Float64,
     "harmonic": pl.Float64,
 }
-"""The columns. `month` is 2013-01, `documents` counts different ones, `bytes` are of payloads."""
+"""The columns. `month` is 2013-01, `documents` counts different ones, `bytes` are of payloads.
+
+A revisit has the type and the bytes of the payload that it refers to, as in facets.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +134,12 @@ def _whole_sites(engine: Engine, progress: ShowProgress) -> Iterator[pl.DataFram
     """Yield cells of whole sites: counts of captures that are alike in _CELL."""
     languages = DocumentLanguages(engine)
     seen, held = _Seen(), list[pl.DataFrame]()
+    payloads = _payloads(engine)
     done, total = 0, engine.count(IndexName.CAPTURES)
     for columns in engine.capture_columns(tuple(_FIELDS.values())):
         done += len(columns["url"])
-        cells = _cells(seen.marked(_captures(columns, languages)))
+        captures = _resolved(_captures(columns, languages), payloads)
+        cells = _cells(seen.marked(captures))
         progress(WorkProgress("counting hosts", done, total))
         if not len(cells):
             continue
@@ -142,8 +155,9 @@ def _whole_sites(engine: Engine, progress: ShowProgress) -> Iterator[pl.DataFram
 
 def _captures(columns: CaptureColumns, languages: DocumentLanguages) -> pl.DataFrame:
     """Return the captures that have a host, as a frame."""
-    texts = [pl.Series(name, columns[field], pl.String) for name, field in _FIELDS.items()]
-    frame = pl.DataFrame([*texts, pl.Series("language", languages.of_columns(columns))])
+    frame = _frame(columns, _FIELDS).with_columns(
+        pl.Series("language", languages.of_columns(columns))
+    )
     month = pl.col("month").str.slice(0, 4) + "-" + pl.col("month").str.slice(4, 2)
     path = pl.col("url").str.extract(_TEXT_PATH).str.to_lowercase()
     frame = frame.filter((pl.col("host") != "") & pl.col("urlkey").str.contains(")", literal=True))
@@ -151,12 +165,56 @@ def _captures(columns: CaptureColumns, languages: DocumentLanguages) -> pl.DataF
         pl.col("urlkey").str.extract(_SITE).alias("site"),
         pl.col("urlkey").str.extract(r"^([^)]*\))").alias("key_host"),
         month.alias("month"),
-        pl.col("bytes").cast(pl.Int64, strict=False).fill_null(0),
         (path == "/robots.txt").fill_null(False).alias("robots"),
         path.str.contains(r"^/sitemap.*(?:\.xml|\.xml\.gz|\.txt)$")
         .fill_null(False)
         .alias("sitemap"),
     )
+
+
+def _frame(columns: CaptureColumns, names: Iterable[str]) -> pl.DataFrame:
+    frame = pl.DataFrame([pl.Series(name, columns[_FIELDS[name]], pl.String) for name in names])
+    return frame.with_columns(pl.col("bytes").cast(pl.Int64, strict=False))
+
+
+def _payloads(engine: Engine) -> dict[str, pl.DataFrame]:
+    """Return the payloads that revisits may refer to, by digest, and by digest and URL.
+
+    Of several the largest counts, as in facets.
+    """
+    fields = tuple(_FIELDS[name] for name in _PAYLOAD)
+    wanted, found = list[pl.DataFrame](), list[pl.DataFrame]()
+    for columns in engine.capture_columns(fields):
+        revisits = _frame(columns, _PAYLOAD).filter(_IS_REVISIT, pl.col("digest") != "")
+        wanted.append(revisits.select(**_IDS).select("by_digest").unique())
+    digests = pl.concat(wanted).unique() if wanted else pl.DataFrame()
+    if not len(digests):
+        return {}
+    for columns in engine.capture_columns(fields):
+        originals = _frame(columns, _PAYLOAD).filter(~_IS_REVISIT, pl.col("digest") != "")
+        some = originals.select(**_IDS, held_type="type", held_bytes="bytes")
+        found.append(some.join(digests, on="by_digest", how="semi").unique())
+    is_unknown = pl.col("held_type") == ""
+    order = [pl.col("held_bytes").fill_null(-1) * -1, is_unknown, pl.col("held_type")]
+    best = pl.concat(found).sort(order)
+    return {
+        key: best.select(key, "held_type", "held_bytes").unique(key, keep="first") for key in _IDS
+    }
+
+
+def _resolved(frame: pl.DataFrame, payloads: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return captures in which revisits have the known types and bytes of their payloads."""
+    for key, held in payloads.items():
+        both = frame.with_columns(_IDS[key].alias(key)).join(
+            held, on=key, how="left", maintain_order="left"
+        )
+        is_typed = _IS_REVISIT & (pl.col("held_type") != "").fill_null(False)
+        is_sized = _IS_REVISIT & pl.col("held_bytes").is_not_null()
+        frame = both.with_columns(
+            pl.when(is_typed).then("held_type").otherwise("type").alias("type"),
+            pl.when(is_sized).then("held_bytes").otherwise("bytes").alias("bytes"),
+        ).drop(key, "held_type", "held_bytes")
+    return frame.with_columns(pl.col("bytes").fill_null(0))
 
 
 class _Seen:

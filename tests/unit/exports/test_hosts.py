@@ -12,6 +12,7 @@ from nwx.exports.hosts import HOST_SCHEMA, host_frames, hosts_frame
 from nwx.model import Batch
 from tests.conformance.archive import capture
 
+DIGEST = f"sha1:{'A' * 32}"
 MONTHS = ("2010-01", "2010-02")
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "archive"
@@ -83,3 +84,42 @@ def test_hosts_with_ports_and_parts_of_a_url_are_counted_once(
     assert both["documents"].to_list() == [4, 2]
     assert whole["documents"].to_list() == [4, 4, 2, 2]
     assert both["captures"].sum() == whole["captures"].sum()
+
+
+def test_revisits_have_the_type_and_bytes_of_their_payload_as_in_facets(tmp_path: Path) -> None:
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.import_(SAMPLE)
+        hosts = archive.hosts().to_polars()
+        facets = archive.facets(by=["type"], features=["captures"])
+        total = archive.facets().total
+    types = hosts.select("types").explode("types").unnest("types").group_by("value").sum()
+    assert dict(types.rows()) == dict(facets.to_polars().rows())
+    assert (hosts["captures"].sum(), hosts["bytes"].sum()) == (total.captures, total.bytes)
+
+
+def test_a_revisit_of_another_url_has_the_largest_payload_of_its_digest(tmp_path: Path) -> None:
+    """Of the same URL, that counts; without any its own record does."""
+    held = [("http://a.test/1", "image", 7), ("http://a.test/2", "html", 9)]
+    again = [("http://a.test/1", "A"), ("http://b.test/1", "A"), ("http://c.test/1", "B")]
+    captures = [
+        capture(url, "2010")._replace(digest=DIGEST, content_type_norm=kind, content_length=size)
+        for url, kind, size in held
+    ] + [
+        capture(url, "2011", record_type="revisit")._replace(
+            digest=f"sha1:{name * 32}",
+            content_type_norm="text",
+            content_length=3,
+        )
+        for url, name in again
+    ]
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+        engine.write(Batch(captures=tuple(captures)))
+        engine.refresh()
+        rows = hosts_frame(engine).select("host", "bytes", "types").rows(named=True)
+    found = [(row["host"], row["bytes"], [one["value"] for one in row["types"]]) for row in rows]
+    assert found == [
+        ("a.test", 23, ["image", "html"]),
+        ("b.test", 9, ["html"]),
+        ("c.test", 3, ["text"]),
+    ]
