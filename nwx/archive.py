@@ -367,7 +367,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             texts(collection),
             texts(year),
             parse_box(box),
-            limit=PICTURE_WINDOW - offset if limit is None else limit,
+            limit=PICTURE_WINDOW - offset if limit is None else int(limit),
             offset=offset,
         )
 

@@ -13,6 +13,7 @@ from nwx.cdxserver.filters import field_value, field_values
 from nwx.cdxserver.query_model import PYWB, OutputForm, Parameters
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource
+from nwx.errors import UsageError
 from nwx.values.digests import DigestForm
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Captures(ResultTable[CdxRow]):
         self._cells = field_values(self._columns, None)
         for name in self._columns:
             field_value(name, "columns")
+        if len(set(self._columns)) < len(self._columns):
+            raise UsageError(f"columns are {', '.join(self._columns)}; name each once")
         self.query = self._question(parameters)
 
     def _question(self, parameters: Sequence[tuple[str, str]]) -> "CdxQuery":

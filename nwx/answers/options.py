@@ -49,7 +49,9 @@ def several(value: str | Sequence[str]) -> tuple[str, ...]:
 
 def texts(values: OptionValues) -> tuple[str, ...]:
     """Return one value or several as texts."""
-    found: Iterable[str | int] = (values,) if isinstance(values, str | int) else values
+    if not isinstance(values, Iterable):
+        return (str(values),)  # also of numbers of NumPy and pandas
+    found: Iterable[str | int] = (values,) if isinstance(values, str) else values
     return tuple(str(one) for one in found if one != "")
 
 

@@ -401,6 +401,20 @@ def test_notebooks_count_one_row(archive: Archive) -> None:
     assert "<p>1 row</p>" in archive.captures(limit=1)._repr_html_()
 
 
+def test_numbers_of_other_libraries_are_numbers(archive: Archive) -> None:
+    years = archive.captures().to_polars()["timestamp"].str.slice(0, 4).cast(pl.Int64).to_numpy()
+    year = years[0]
+    assert not isinstance(year, int)
+    assert len(archive.search("lamp", year=year)) == len(archive.search("lamp", year=int(year)))
+    assert archive.facets(where={"year": year}).total.captures == (years == year).sum()
+    assert len(archive.pictures(limit=years[0] - years[0] + 2)) == 2
+
+
+def test_a_column_is_named_once(archive: Archive) -> None:
+    with pytest.raises(nwx.UsageError, match="name each once"):
+        archive.captures(columns=["url", "url"])
+
+
 def test_archives_go_to_other_processes(archive: Archive) -> None:
     again = pickle.loads(pickle.dumps(archive))
     assert repr(again) == repr(archive) and again.viewer == archive.viewer
