@@ -106,6 +106,13 @@ def test_charts_are_pictures(client: FlaskClient, archive: Engine, name: str) ->
     assert client.get(f"/crawls/compare/{name}.png?{asked}").data.startswith(b"\x89PNG")
 
 
+def test_charts_have_the_words_of_the_page(client: FlaskClient) -> None:
+    headers = {"Accept-Language": "de"}
+    shown = client.get("/crawls/compare/overlap.svg?a=one&b=two", headers=headers).text
+    assert "Anteil am Ganzen" in shown
+    assert "Share of" not in shown
+
+
 def check(archive: Engine, score: float) -> None:
     """Store checks: a page plays worse in the second collection, with a hostile resource."""
     found = {(one.collection, one.urlkey): one for one in captures()}

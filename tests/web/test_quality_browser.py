@@ -3,8 +3,11 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from nwx.engine.base import Engine
 from tests.web.checked_archive import HOME_SCORE
 from tests.web.contrast import CONTRAST
+from tests.web.serving import serving
+from webapp import create_app
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -43,6 +46,21 @@ def test_pages_fit_a_narrow_screen(open_page: Page, server: str, address: str) -
     open_page.set_viewport_size(NARROW)  # type: ignore[arg-type]
     open_page.goto(server + address)
     assert open_page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_the_form_of_a_review_fits_a_phone_in_each_language(
+    browser: Browser, engine: Engine
+) -> None:
+    widths = {}
+    with serving(create_app(engine, queue_token="a-token")) as server:
+        for language in ("en", "de", "fr", "es"):
+            context = browser.new_context(locale=language, viewport={"width": 360, "height": 740})
+            page = context.new_page()
+            page.goto(f"{server}/quality/review")
+            expect(page.locator("#review-form")).to_be_visible()
+            widths[language] = page.evaluate("document.documentElement.scrollWidth")
+            context.close()
+    assert max(widths.values()) <= 360, widths
 
 
 @pytest.mark.parametrize("address", [LIST, CHECKED])

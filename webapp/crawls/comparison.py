@@ -94,7 +94,9 @@ def _overlap(comparison: CollectionComparison) -> Spec:
         for name, overlap in kinds.items()
         for part, value in zip(parts, (overlap.only_a, overlap.both, overlap.only_b), strict=True)
     ]
-    return _sized(specs.stacked(what, where, count, share=True), rows, len(kinds))
+    words = {f"Share of {count.title.lower()}": gettext("Share of total")}
+    spec = with_words(specs.stacked(what, where, count, share=True), words)
+    return _sized(spec, rows, len(kinds))
 
 
 def _freshness(comparison: CollectionComparison) -> Spec:

@@ -23,7 +23,7 @@ from nwx.quality.monitor.report import (
 )
 from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
 from nwx.values.timestamps import parse_timestamp, to_timestamp
-from webapp.explore.charts import NARROW, PICTURE_WIDTH, asked_picture, picture_width
+from webapp.explore.charts import NARROW, PICTURE_WIDTH, asked_picture, picture_width, with_words
 from webapp.explore.page import chart_values
 from webapp.quality.labels import ALERT_NAMES
 from webapp.site import parameters
@@ -172,7 +172,8 @@ def _rates(report: MonitorReport, chart: RateChart, span: Span, width: int) -> S
         for rate in chart.rates
         for instant, count in _points(minutes, rate.name)
     ]
-    return specs.sized_spec(specs.spec_with_rows(rates(value, series), rows), width, 0)
+    spec = with_words(rates(value, series), {"From": gettext("From")})
+    return specs.sized_spec(specs.spec_with_rows(spec, rows), width, 0)
 
 
 def _points(minutes: Sequence[MinuteCounts], name: str) -> Iterator[tuple[str, float]]:
