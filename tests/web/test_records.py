@@ -2,15 +2,22 @@
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
 
 from nwx.answers.citations import cite
+from nwx.engine.embedded import EmbeddedEngine
+from nwx.model import Batch
+from nwx.query.question import Question
 from nwx.values.timestamps import parse_timestamp
+from tests.conformance.archive import page as document_page
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME, HOME_TEXTS, HOME_TIMES
+from webapp import create_app
 
 TIME = "20100101000000"
 
@@ -30,6 +37,20 @@ def test_a_document_can_be_cited(client: FlaskClient) -> None:
     page = client.get(f"/documents/{FIRST}").text
     assert "urn:pwid:" in page
     assert "@misc{" in page
+
+
+def test_the_answer_to_a_post_has_no_citation_by_its_url(tmp_path: Path) -> None:
+    found = document_page("http://a.test/post", content="said with a form")
+    key = f"{found.capture.urlkey}?__wb_method=post&a=1"
+    posted = replace(found, capture=replace(found.capture, urlkey=key))
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.create()
+        engine.write(Batch(documents=(posted,), captures=(posted.capture,)))
+        engine.refresh()
+        (hit,) = engine.search(Question(query="form")).hits
+        shown = create_app(engine).test_client().get(f"/documents/{hit.id}")
+    assert "said with a form" in shown.text
+    assert "/cite?" not in shown.text
 
 
 def test_a_citation_takes_hostile_texts() -> None:

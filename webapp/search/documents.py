@@ -18,6 +18,7 @@ from nwx.quality.stored_renders import PageMoment
 from nwx.query.parser import parse_query
 from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference
+from nwx.values.urlkeys import urlkey
 from webapp.pictures.routes import (
     MOST_RENDERS,
     etag_of,
@@ -139,6 +140,9 @@ def show_document(document_id: str) -> ResponseReturnValue:
 
 
 def _citation(document: Document, dates: Dates) -> Citation | None:
+    """Return the citation of the last capture, None for one that its URL alone does not name."""
+    if document.capture.urlkey != urlkey(document.capture.url):  # the answer to a POST
+        return None
     last = dates.seen[-1][0] if dates.seen else document.capture.timestamp
     return citation_of(document.capture.url, last, document.extract.title)
 
