@@ -39,7 +39,7 @@ def test_a_document_can_be_cited(client: FlaskClient) -> None:
     assert "@misc{" in page
 
 
-def test_the_answer_to_a_post_has_no_citation_by_its_url(tmp_path: Path) -> None:
+def test_the_citation_of_an_answer_to_a_post_has_no_files(tmp_path: Path) -> None:
     found = document_page("http://a.test/post", content="said with a form")
     key = f"{found.capture.urlkey}?__wb_method=post&a=1"
     posted = replace(found, capture=replace(found.capture, urlkey=key))
@@ -50,6 +50,7 @@ def test_the_answer_to_a_post_has_no_citation_by_its_url(tmp_path: Path) -> None
         (hit,) = engine.search(Question(query="form")).hits
         shown = create_app(engine).test_client().get(f"/documents/{hit.id}")
     assert "said with a form" in shown.text
+    assert "@misc{" in shown.text
     assert "/cite?" not in shown.text
 
 

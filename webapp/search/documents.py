@@ -131,6 +131,8 @@ def show_document(document_id: str) -> ResponseReturnValue:
         results=_results(),
         record_id=record_id,
         citation=_citation(document, dates),
+        # /cite looks up the URL, which leads to no answer to a POST.
+        is_cited_by_url=document.capture.urlkey == urlkey(document.capture.url),
         outlinks=archive().outlink_states(document, MOST_LINKS),
         resources=archive().resources(document),
         playback_score=archive().document_score(document, document_id),
@@ -140,9 +142,6 @@ def show_document(document_id: str) -> ResponseReturnValue:
 
 
 def _citation(document: Document, dates: Dates) -> Citation | None:
-    """Return the citation of the last capture, None for one that its URL alone does not name."""
-    if document.capture.urlkey != urlkey(document.capture.url):  # the answer to a POST
-        return None
     last = dates.seen[-1][0] if dates.seen else document.capture.timestamp
     return citation_of(document.capture.url, last, document.extract.title)
 
