@@ -36,3 +36,15 @@ def test_statuses_of_very_many_urls(engine: Engine) -> None:
     engine.refresh()
     keys = [one.urlkey for one in many] + [f"org,nowhere)/{number}" for number in range(4_000)]
     assert engine.statuses(keys) == {one.urlkey: 200 for one in many}
+
+
+def test_statuses_of_urls_written_at_several_times(engine: Engine) -> None:
+    for year, status in (("2010", 404), ("2011", 200), ("2012", 503)):
+        same = capture("http://example.org/a", year, status=status)
+        near = capture(f"http://example.org/a!{year}", year, status=status)
+        engine.write(Batch(captures=(same, near)))
+        engine.refresh()
+    assert engine.statuses(["org,example)/a", "org,example)/a!2012"]) == {
+        "org,example)/a": 200,
+        "org,example)/a!2012": 503,
+    }

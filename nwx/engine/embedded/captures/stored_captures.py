@@ -37,6 +37,7 @@ from nwx.engine.embedded.captures.runs import (
     block_numbered,
     captures_behind,
     captures_between,
+    parts_of_url,
     place_of_text,
     places_of,
     shown_runs,
@@ -236,6 +237,13 @@ def _near_captures(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list
 
 
 def _lowest_status(db: sqlite3.Connection, urlkey: str) -> int | None:
+    # Most keys that are asked for were never captured, or in one run: no runs need merging.
+    parts = parts_of_url(db, urlkey)
+    if parts is not None:
+        found = chain.from_iterable(
+            zip(part["urlkey"], part["status_code"], strict=True) for part in parts
+        )
+        return min((int(status or 0) for key, status in found if key == urlkey), default=None)
     pieces = captures_between(db, (urlkey, ""), (f"{urlkey}\0", ""), ("status_code",))
     return min((int(one or 0) for piece in pieces for one in piece["status_code"]), default=None)
 
