@@ -263,7 +263,7 @@ class ArchiveRecord:
 
     @property
     def _head_bytes(self) -> int:
-        is_http = self.type in ("response", "revisit") and self.url.startswith("http")
+        is_http = self.type in ("response", "revisit") and self.url[:4].lower() == "http"
         return response_head(self.block).size if is_http else 0
 
 
@@ -304,7 +304,8 @@ def _archive_record(name: str, record: Record) -> ArchiveRecord:
         name,
         record.offset,
         record.kind,
-        to_text(record.fields.get(b"warc-target-uri")),
+        # WARC 1.0 has `<` and `>` around URIs, as Wget writes them.
+        to_text(record.fields.get(b"warc-target-uri")).strip(" <>"),
         to_text(record.fields.get(b"warc-date")),
         record.length,
         head.status,

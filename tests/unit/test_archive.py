@@ -156,6 +156,15 @@ def test_a_revisit_repeats_the_original_that_can_be_read(tmp_path: Path, damaged
         assert (found := archive.capture(url, at="2012")) and found.payload
 
 
+def test_a_record_with_its_url_in_angle_brackets_has_headers_and_payload(tmp_path: Path) -> None:
+    page = Page("http://a.example/", "20200101000000", html("Home", "a lamp"))
+    data = warc_record(page).replace(b"URI: http://a.example/", b"URI: <http://a.example/>")
+    (tmp_path / "a.warc").write_bytes(data)
+    (record,) = nwx.records(tmp_path / "a.warc")
+    assert (record.url, record.status, record.payload) == (page.url, 200, page.body)
+    assert record.headers["content-type"] == page.content_type
+
+
 def test_a_revisit_without_a_digest_has_the_payload_of_the_capture_that_it_refers_to(
     tmp_path: Path,
 ) -> None:
