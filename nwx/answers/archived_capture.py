@@ -14,7 +14,15 @@ from nwx.errors import FormatError, SourceError
 from nwx.model import Capture, ReadError
 from nwx.quality.stored_blocks import block_of_capture
 from nwx.values.digests import is_payload
-from nwx.values.http import NO_HEAD, charset_of, decode_body, response_head, to_text
+from nwx.values.http import (
+    NO_HEAD,
+    HttpHead,
+    charset_of,
+    decode_body,
+    request_head,
+    response_head,
+    to_text,
+)
 from nwx.values.timestamps import seconds_between
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
@@ -227,6 +235,7 @@ def replay_address(service: str, timestamp: str, url: str) -> str:
 
 _KEPT_BYTES = 64 << 20
 _DAMAGE = "damage"
+_READ_HEAD = {"response": response_head, "revisit": response_head, "request": request_head}
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,19 +261,18 @@ class ArchiveRecord:
     @property
     def headers(self) -> HeaderFields:
         """The HTTP headers at the start of the block."""
-        return HeaderFields(self.block[: self._head_bytes])
+        return HeaderFields(self.block[: self._head.size])
 
     @property
     def payload(self) -> bytes:
         """The block after the HTTP head, without its codings."""
-        size = self._head_bytes
-        head = response_head(self.block) if size else NO_HEAD
-        return bytes(decode_body(head, memoryview(self.block)[size:], _KEPT_BYTES).data)
+        head = self._head
+        return bytes(decode_body(head, memoryview(self.block)[head.size :], _KEPT_BYTES).data)
 
     @property
-    def _head_bytes(self) -> int:
-        is_http = self.type in ("response", "revisit") and self.url[:4].lower() == "http"
-        return response_head(self.block).size if is_http else 0
+    def _head(self) -> HttpHead:
+        read = _READ_HEAD.get(self.type)
+        return read(self.block) if read and self.url[:4].lower() == "http" else NO_HEAD
 
 
 def archive_records(files: str | PathLike[str]) -> Iterator[ArchiveRecord]:

@@ -165,6 +165,19 @@ def test_a_record_with_its_url_in_angle_brackets_has_headers_and_payload(tmp_pat
     assert record.headers["content-type"] == page.content_type
 
 
+def test_a_request_has_headers_and_payload(tmp_path: Path) -> None:
+    request = warc_record(Page("http://a.example/", "20200101000000", b"a=1"))
+    request = request.replace(b"WARC-Type: response", b"WARC-Type: request")
+    request = request.replace(b"HTTP/1.1 200 OK", b"POST / HTTP/1.1")
+    (tmp_path / "a.warc").write_bytes(request)
+    record = next(nwx.records(tmp_path / "a.warc"))
+    assert (record.type, record.payload, record.headers["Content-Length"]) == (
+        "request",
+        b"a=1",
+        "3",
+    )
+
+
 def test_a_revisit_without_a_digest_has_the_payload_of_the_capture_that_it_refers_to(
     tmp_path: Path,
 ) -> None:
