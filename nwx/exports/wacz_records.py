@@ -112,6 +112,7 @@ _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _ARC_LENGTH = re.compile(rb".*[ ]([0-9]{1,15})\r?\n", re.S)
 _BREAKS = re.compile(r"[\x00-\x1f]+")
 _RECORD_END = b"\r\n\r\n"
+_HTTP = b"HTTP"
 _LEVEL = 2
 
 
@@ -201,7 +202,9 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
         if told is None:
             raise FormatError.translated("no record begins with %(line)s", line=repr(line[:40]))
         length = int(told[1])
-        head = _head(capture.record_type, _arc_fields(capture), length)
+        start = b"".join(_exactly(record, min(length, len(_HTTP))))
+        head = _arc_record_head(capture, length, has_head=start.upper() == _HTTP) + start
+        length -= len(start)
     yield head
     yield from _exactly(record, length)
     record.read(len(_RECORD_END) + 1)  # up to where the checksum of a member is compared
@@ -210,15 +213,22 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
     yield _RECORD_END
 
 
-def _arc_fields(capture: Capture) -> dict[str, str]:
-    """Return WARC header fields with the values of an ARC record."""
-    http = capture.record_type == "response" and capture.url.lower().startswith("http")
+def _arc_record_head(capture: Capture, length: int, *, has_head: bool) -> bytes:
+    """Return a WARC head with the values of an ARC record.
+
+    A block without an HTTP head is a resource: as a response, other tools look for a head in it.
+    """
+    is_http = capture.record_type == "response" and capture.url.lower().startswith("http")
     fields = {
         "WARC-Target-URI": capture.url,
         "WARC-Date": f"{parse_timestamp(capture.timestamp):%Y-%m-%dT%H:%M:%SZ}",
-        "Content-Type": "application/http; msgtype=response" if http else capture.content_type,
+        "Content-Type": capture.content_type,
+        "WARC-Payload-Digest": capture.digest,
     }
-    return {**fields, "WARC-Payload-Digest": capture.digest} if capture.digest else fields
+    if is_http and has_head:
+        fields["Content-Type"] = "application/http; msgtype=response"
+    kind = "resource" if is_http and not has_head else capture.record_type
+    return _head(kind, fields, length)
 
 
 def _head(kind: str, fields: dict[str, str], length: int, version: str = "1.1") -> bytes:

@@ -90,6 +90,16 @@ def test_an_arc_record_becomes_a_warc_record(tmp_path: Path) -> None:
     assert found.endswith(b"\r\n\r\n" + block + b"\r\n\r\n")
 
 
+def test_an_arc_record_without_a_head_of_http_becomes_a_resource(tmp_path: Path) -> None:
+    head = b"http://www.example.org/ 1.2.3.4 20100101000000 image/gif 3\n"
+    held = _at(0, None)._replace(content_type="image/gif")
+    found = gzip.decompress(_copied(tmp_path / "a.arc", head + b"GIF\n", held))
+    lines = found.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    assert lines[:2] == [b"WARC/1.1", b"WARC-Type: resource"]
+    assert b"Content-Type: image/gif" in lines
+    assert found.endswith(b"\r\n\r\nGIF\r\n\r\n")
+
+
 def test_a_place_without_a_record_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FormatError):
         _copied(tmp_path / "a.warc", RECORD, _at(len(RECORD), None))
