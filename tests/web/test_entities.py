@@ -32,6 +32,13 @@ def test_entities_are_listed_a_page_at_a_time(client: FlaskClient) -> None:
     assert 'rel="next"' not in second
 
 
+def test_a_page_beyond_the_last_entity_leads_to_the_first(client: FlaskClient) -> None:
+    shown = client.get("/entities?page=90&kind=person").text
+    assert "There are no further pages" in shown
+    assert 'href="/entities?kind=person"' in shown
+    assert "No entities" not in shown
+
+
 def test_entities_are_chosen_by_name_and_kind(client: FlaskClient) -> None:
     found = client.get("/entities?q=place+1&kind=place").text
     assert "Place 11" in found

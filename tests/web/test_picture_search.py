@@ -72,6 +72,12 @@ def test_the_grid_shows_what_matches(viewed: FlaskClient) -> None:
     assert "<strong>0</strong> pictures" in viewed.get("/pictures?colour=pink").text
 
 
+def test_a_page_beyond_the_last_picture_leads_to_the_first(viewed: FlaskClient) -> None:
+    shown = viewed.get("/pictures?size=large&page=3").text
+    assert "There are no further pages" in shown
+    assert 'href="/pictures?size=large"' in shown
+
+
 def test_pictures_are_filtered_by_collection_and_year(viewed: FlaskClient) -> None:
     (one,) = viewed.get("/api/pictures?q=sailing").get_json()["pictures"]
     year, collection = one["timestamp"][:4], one["collection"]

@@ -23,6 +23,15 @@ def test_queries_are_compared(client: FlaskClient) -> None:
     assert (picture.status_code, picture.mimetype) == (200, "image/svg+xml")
 
 
+def test_numbers_lead_to_the_part_of_a_period_that_was_counted(client: FlaskClient) -> None:
+    page = client.get("/trends?q=quarry&from=2010-01-01&to=2010-11").text
+    assert "/search?q=quarry&amp;from=2010&amp;to=2010-11" in page
+    page = client.get("/trends?q=quarry&from=2009-12&to=2010").text
+    assert "/search?q=quarry&amp;from=2010&amp;to=2010" in page
+    page = client.get("/trends?q=quarry&from=2010-01-01T00:00:01").text
+    assert "/search?q=quarry&amp;from=2010-01-01T00:00:01&amp;to=2010" in page
+
+
 def test_periods_without_captures_are_gaps_and_shares_come_first(client: FlaskClient) -> None:
     address = "/trends?q=quarry&q=nowhere&by=month&from=2010&to=2020"
     page = client.get(address).text

@@ -22,7 +22,7 @@ from nwx.searching.trends import (
     sizes,
 )
 from nwx.values.records import csv_lines
-from nwx.values.timestamps import Period
+from nwx.values.timestamps import Period, date_bound, date_span
 from webapp.explore.charts import asked_picture, picture_width
 from webapp.explore.page import chart_values
 from webapp.search.addresses import read_question, read_selection
@@ -214,8 +214,16 @@ def _value(point: PeriodCounts, shown: TrendMeasure) -> float | None:
 
 
 def _hits_address(query: str, period: str) -> str:
-    date = _period_name(period)
-    return _results_address(query, date, date)
+    """Return the address of the hits of a period, of its part within the dates of the page."""
+    date, asked = _period_name(period), read_selection(request.args)
+    first, last = date_span(date)
+    begins_later = date_bound(asked.date_from, 0) > first
+    ends_earlier = "" < date_bound(asked.date_to, 1) < last
+    return _results_address(
+        query,
+        asked.date_from if begins_later else date,
+        asked.date_to if ends_earlier else date,
+    )
 
 
 def _word_address(word: str) -> str:
