@@ -284,16 +284,22 @@ def _revisits(
                 yield one
 
 
-def required_files(engine: Engine, lone_revisits: Iterable[Capture]) -> Iterator[dict[str, Any]]:
+def required_files(
+    engine: Engine, lone_revisits: Iterable[Capture], is_packed: Callable[[Capture], bool]
+) -> Iterator[dict[str, Any]]:
     """Yield the files with the payloads of revisits, as `relation.requires` of a WACZ names them.
 
-    Of a revisit whose payload the archive lacks too, what its own file required.
+    None of a revisit whose payload is packed. Of one whose payload the archive lacks too, what its
+    own file required.
     """
     files = {(file.collection, file.name): file for file in engine.files()}
     unmet = unmet_requirements(files.values())
     seen: set[str] = set()
     for revisit in lone_revisits:
-        original = next(engine.originals_of(revisit), None)
+        originals = list(islice(engine.originals_of(revisit), _LOOKED_AT))
+        if any(map(is_packed, originals)):
+            continue
+        original = originals[0] if originals else None
         found: Iterable[Any] = unmet.get(stored_place(revisit), ())
         if original is not None:
             collection, name = stored_place(original)

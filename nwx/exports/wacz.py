@@ -90,7 +90,8 @@ def pack(
             _write_index(wacz, catalogue)
             _write_pages(wacz, engine, catalogue, report, text=options.text)
             about = {"title": options.title, "description": options.description}
-            needed = list(required_files(engine, catalogue.lone_revisits()))
+            revisits = catalogue.lone_revisits()
+            needed = list(required_files(engine, revisits, catalogue.holds))
             report.requires = [one["filename"] for one in needed]
             relation = {"relation": {"requires": needed}} if needed else {}
             wacz.finish({"software": f"nwx {__version__}", **about, **relation})

@@ -183,13 +183,25 @@ class Catalogue:
             yield Capture(**json.loads(text))
 
     def lone_revisits(self) -> Iterator[Capture]:
-        """Yield a revisit of each file and payload that no other capture here has."""
+        """Yield a revisit of each file and payload that no other capture here has.
+
+        Of those without a digest all, as only the archive knows what they refer to.
+        """
         rows = self._db.execute(
-            "SELECT json, min(offset) FROM capture WHERE revisit AND digest NOT IN"
+            "SELECT json, min(offset) FROM capture WHERE revisit AND digest <> '' AND digest NOT IN"
             " (SELECT digest FROM capture WHERE NOT revisit) GROUP BY collection, file, digest"
+            " UNION ALL SELECT json, offset FROM capture WHERE revisit AND digest = ''"
         )
         for text, _ in rows:
             yield Capture(**json.loads(text))
+
+    def holds(self, capture: Capture) -> bool:
+        """Return whether a capture is among these."""
+        found = self._db.execute(
+            "SELECT 1 FROM capture WHERE collection = ? AND file = ? AND offset = ?",
+            (capture.collection, capture.source_file, capture.source_file_offset),
+        )
+        return found.fetchone() is not None
 
     def add_line(self, line: bytes) -> None:
         """Note a line of the index."""

@@ -103,7 +103,11 @@ def test_the_original_of_a_revisit_without_a_digest_is_packed(tmp_path: Path) ->
         (needed,) = archive.closure(["again.warc.gz"])
         assert needed.file == "first.warc.gz"
         later = WaczSelection(date_from="20250101000000")
-        assert archive.export_wacz(tmp_path / "a.wacz", later, PackOptions()).captures == 2
+        packed = archive.export_wacz(tmp_path / "a.wacz", later, PackOptions())
+        assert (packed.captures, packed.requires) == (2, [])
+        without = WaczSelection(date_from="20250101000000", with_originals=False)
+        packed = archive.export_wacz(tmp_path / "b.wacz", without, PackOptions())
+        assert (packed.captures, packed.requires) == (1, ["first.warc.gz"])
 
 
 @pytest.mark.parametrize("requires", [5, [5], [{"filename": 5}], [{"filename": "x" * 500}]])
