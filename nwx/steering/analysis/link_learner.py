@@ -14,12 +14,13 @@ LEARNED = "learned"
 """The part of a relevance that comes from the crawl so far; it may be below 0."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_NO_LETTER = re.compile(r"[\W\d_]")
 _MOST_WORDS = 12
 _MOST_KNOWN = 200_000  # words and places; later ones are not learned
 _STEEPNESS, _EVEN = 6.0, 0.55  # of the curve from relevance to the chance of a relevant page
 _RATE = 0.3
 _DECAY, _DOUBT = 0.97, 3.0  # of the yield of a place: per page, and pages it is taken to have had
-_YIELDS = {"host": 2.0, "folder": 2.0, "page": 3.0}
+_YIELDS = {"host": 2.0, "folder": 2.0, "family": 4.0, "page": 3.0}
 _LIKELY = 2.0  # times the threshold of relevant pages: a document score that counts in full
 _DIGITS = 6
 
@@ -32,7 +33,8 @@ def anchor_words(text: str) -> tuple[str, ...]:
 class LinkFeatures(NamedTuple):
     """What is learned of a link: its relevance by the specification, and what tells links apart.
 
-    `near` and `document` are parts of the relevance; `page` is the linking page with the role.
+    `near` and `document` are parts of the relevance; `family` is the folder with the letters that
+    the name begins with, as of `genindex-B.html`; `page` is the linking page with the role.
     """
 
     relevance: float
@@ -41,6 +43,7 @@ class LinkFeatures(NamedTuple):
     role: str
     host: str
     folder: str
+    family: str
     page: str
     words: tuple[str, ...]
 
@@ -48,7 +51,8 @@ class LinkFeatures(NamedTuple):
 def link_features(link: LinkScore, via: str) -> LinkFeatures:
     """Return the features of a link on the page `via`."""
     rest = link.url.partition("://")[2].partition("?")[0]
-    folder = intern(rest.rpartition("/")[0])
+    folder, _, name = rest.rpartition("/")
+    family = f"{folder}/{_NO_LETTER.split(name, 1)[0]}"
     path = _WORD.findall(link.url.partition("://")[2].partition("/")[2].lower())[:_MOST_WORDS]
     words = (*(f"url {word}" for word in path), *(f"anchor {word}" for word in link.words))
     return LinkFeatures(
@@ -57,7 +61,8 @@ def link_features(link: LinkScore, via: str) -> LinkFeatures:
         link.parts.get("document", 0.0),
         link.role,
         intern(host_with_port(link.url)),
-        folder,
+        intern(folder),
+        intern(family),
         intern(f"{via} {link.role}"),
         tuple(map(intern, dict.fromkeys(words))),
     )
@@ -86,9 +91,9 @@ class LinkLearner:
     """A linear model, trained online, of how relevant the page is that a link leads to.
 
     It begins with the relevance by the specification. Each page that was fetched corrects it, by
-    the words of anchors and URLs, hosts, folders, roles, and the yield of host, folder and linking
-    page. `relevant` is the threshold from which a page is relevant. Not saved: `learn_stored`
-    brings a new one up to date.
+    the words of anchors and URLs, hosts, folders, roles, and the yield of host, folder, family and
+    linking page. `relevant` is the threshold from which a page is relevant. Not saved:
+    `learn_stored` brings a new one up to date.
     """
 
     def __init__(self, relevant: float) -> None:

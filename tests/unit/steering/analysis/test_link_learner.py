@@ -43,6 +43,16 @@ def test_words_folders_and_linking_pages_of_relevant_pages_gain() -> None:
     assert by_page[0] > by_page[1]
 
 
+def test_pages_gain_whose_names_begin_as_those_of_relevant_ones_do() -> None:
+    learner = LinkLearner(relevant=0.1)
+    for number in range(4):
+        learner.learn(features(f"/flood-{number}.html"), 0.3)
+        learner.learn(features(f"/sport{number}.html"), 0.0)
+    kin, other = (f._replace(words=()) for f in (features("/flood.html"), features("/sport")))
+    assert (kin.family, other.family) == ("a.example/flood", "a.example/sport")
+    assert learner.change(kin) > learner.change(other)
+
+
 def test_a_relevance_stays_within_bounds_and_in_order() -> None:
     learner = taught(flood=1.0, sport=0.0)
     for path in ("/flood/9", "/sport/9"):
