@@ -174,6 +174,16 @@ def test_filters_unfold_on_a_phone_without_scripts(browser: Browser, server: str
     page.context.close()
 
 
+def test_without_scripts_there_are_no_buttons_that_need_them(browser: Browser, server: str) -> None:
+    page = _open(browser, java_script_enabled=False)
+    page.goto(f"{server}/search?q=quarry")
+    expect(page.locator("#save-search")).to_be_hidden()
+    page.locator(".hit-title a").first.click()
+    expect(page.locator(".citation")).to_be_visible()
+    expect(page.locator("button.copy").first).to_be_hidden()
+    page.context.close()
+
+
 def test_all_works_without_scripts(browser: Browser, server: str) -> None:
     page = _open(browser, java_script_enabled=False)
     page.goto(server)
