@@ -35,6 +35,8 @@ def test_results_are_judged_without_scripts(client: FlaskClient, engine: Embedde
     assert "lamp</a>" in client.get("/judge").text
     shown = client.get("/judge?query=lamp&judge=ann").text
     assert "2 results left" in shown
+    first, *_ = re.findall(r"<button[^>]*>", shown[shown.index('id="grades"') :])
+    assert "disabled" in first, "Enter in a field presses the first"
     url = re.search(r'name="url" value="([^"]+)"', shown)
     assert url is not None
     form = {"query": "lamp", "judge": "ann", "url": url[1], "grade": "3", "token": TOKEN}

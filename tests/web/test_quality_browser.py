@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from nwx.archive import Archive
 from nwx.engine.base import Engine
 from tests.web.checked_archive import HOME_SCORE
 from tests.web.contrast import CONTRAST
@@ -59,8 +60,12 @@ def test_the_form_of_a_review_fits_a_phone_in_each_language(
             page.goto(f"{server}/quality/review")
             expect(page.locator("#review-form")).to_be_visible()
             widths[language] = page.evaluate("document.documentElement.scrollWidth")
+            page.locator("#token").fill("a-token")
+            page.locator("[name=reviewer]").press("Enter")  # chooses no verdict
+            expect(page).to_have_url(f"{server}/quality/review")
             context.close()
     assert max(widths.values()) <= 360, widths
+    assert list(Archive.over(engine).reviews()) == []
 
 
 @pytest.mark.parametrize("address", [LIST, CHECKED])
