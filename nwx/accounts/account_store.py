@@ -210,11 +210,12 @@ def check_password(password: str, name: str) -> str:
     """Return a password that an account may have; raises AccountError on weak ones."""
     if len(password) < LEAST_PASSWORD_CHARACTERS:
         raise AccountError.translated(
-            "the password is short; use %(least)s or more signs", least=LEAST_PASSWORD_CHARACTERS
+            "the password is short; use %(least)s or more characters",
+            least=LEAST_PASSWORD_CHARACTERS,
         )
     if len(password) > MOST_PASSWORD_CHARACTERS:
         raise AccountError.translated(
-            "the password is longer than %(most)s signs", most=MOST_PASSWORD_CHARACTERS
+            "the password is longer than %(most)s characters", most=MOST_PASSWORD_CHARACTERS
         )
     if password.casefold() == name.casefold() or len(set(password)) < 4:
         raise AccountError.translated("the password is easy to guess; choose another")

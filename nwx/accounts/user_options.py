@@ -65,7 +65,7 @@ def user_options(
         )
     if mode is UserMode.TOKEN and len(access_token) < LEAST_TOKEN_CHARACTERS:
         raise SettingsError(
-            f"--users token needs a token of {LEAST_TOKEN_CHARACTERS} or more signs; set "
+            f"--users token needs a token of {LEAST_TOKEN_CHARACTERS} or more characters; set "
             "NWX_ACCESS_TOKEN, for example to the output of `openssl rand -hex 32`"
         )
     trusted = tuple(map(network_of, trusted_proxies))
