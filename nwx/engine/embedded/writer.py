@@ -355,11 +355,14 @@ class ArchiveWriter:
 def finish_replacing(folder: Folder) -> bool:
     """Finish a commit in which a writer was killed; return False if that is not possible.
 
-    Backups are left alone: the file of their database may be that of others too.
+    Backups are left alone, as the file of their database may be that of others too, and so are the
+    archives of other users, who could not write to what is made here.
     """
-    if folder.replacing.exists() and folder.database.stat().st_nlink == 1:
-        with suppress(EngineError):
-            ArchiveWriter(folder).close()
+    if folder.replacing.exists():
+        database = folder.database.stat()
+        if database.st_nlink == 1 and database.st_uid == os.geteuid():
+            with suppress(EngineError):
+                ArchiveWriter(folder).close()
     return not folder.replacing.exists()
 
 

@@ -1,6 +1,7 @@
 """Commits, repairs and errors of the one writer."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,9 @@ def test_a_replaced_document_survives_a_killed_writer(
         patch.setattr(TextWriter, "commit", lambda self: (commit(self), killed()))
         abandon(engine)
     reading = nwx.open(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert [one for one in reading.check() if one.kind == "unchecked"]
     made = Path(reading.backup(tmp_path / "backups")) if backed_up else folder
     assert list(nwx.open(made).check()) == list(reading.check()) == []
     with EmbeddedEngine(folder) as engine:
