@@ -8,6 +8,8 @@ import pytest
 
 from nwx.checks.agreement import CHANGED, check
 from nwx.checks.holdings import measure, unknown_sizes
+from nwx.engine.access.access_index import noted_purge
+from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import open_engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.model import Batch, IndexName, SourceFile
@@ -48,6 +50,21 @@ def test_what_an_import_changes_meanwhile_is_no_disagreement(
         engine.is_importing = False
         [found] = check(engine)
         assert found.kind == "ledger"
+
+
+def test_a_purge_that_was_stopped_is_told_first(tmp_path: Path) -> None:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        engine.write(ledger(50, 3))
+        access = engine.access_index()
+        rule = AccessRule("", Action.EXCLUDE, Scope(collection="web"), purged=True)
+        [rule] = access.put([checked_rule(rule)], "the librarian")
+        with pytest.raises(KeyboardInterrupt), noted_purge(access, rule.id):
+            raise KeyboardInterrupt
+        found = next(check(engine))
+        assert (found.kind, found.id) == ("purge", rule.id)
+        with noted_purge(access, rule.id):
+            pass
+        assert "purge" not in {one.kind for one in check(engine)}
 
 
 def test_entries_and_bytes_of_each_index_are_told(tmp_path: Path) -> None:
