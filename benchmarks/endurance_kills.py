@@ -82,10 +82,7 @@ class KilledWork:
         )
         (folder / "crawl.log").write_text("".join(healthy(0, BEGIN)))
         late, self._earlier = (
-            [
-                write_warc(folder / f"of-{year}-{number}.warc.gz", _dated(year, number * 80))
-                for number in range(4)
-            ]
+            [write_warc(folder / f"{year}-{n}.warc.gz", _dated(year, n * 80)) for n in range(4)]
             for year in ("2016", "2014")
         )
         run_nwx(folder / "late", "import", *late)

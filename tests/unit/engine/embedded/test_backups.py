@@ -119,27 +119,51 @@ def test_no_backup_reads_between_the_commits_of_both_stores(
     assert refused == [True]
 
 
-def test_a_commit_cut_off_at_the_moment_of_a_backup_is_finished_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive, commit, lock = tmp_path / "archive", TextWriter.commit, Folder.commit_lock
-    with EmbeddedEngine(archive) as engine:
+def cut_off_commit(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace a document by an earlier capture; end between the commits of both stores."""
+    commit = TextWriter.commit
+    writer = EmbeddedEngine(archive)
+    writer.write(batch(page(1, "early", timestamp="20090101000000")))
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(TextWriter, "commit", lambda self: (commit(self), 1 // 0))
+        writer.refresh()
+    writer.close()
+
+
+@pytest.fixture
+def late(tmp_path: Path) -> Path:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
         engine.write(batch(page(1, "late")))
+    return tmp_path / "archive"
+
+
+@pytest.mark.parametrize("is_backed_up", [False, True])
+def test_a_cut_off_commit_is_finished_by_checks_and_backups_of_its_user(
+    late: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_backed_up: bool
+) -> None:
+    cut_off_commit(late, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert [one for one in nwx.open(late).check() if one.kind == "unchecked"]
+    made = backed_up(late, tmp_path / "backups") if is_backed_up else late
+    assert list(nwx.open(made).check()) == list(nwx.open(late).check()) == []
+    (document,) = content(made)[IndexName.DOCUMENTS]
+    assert document["content"] == "early"
+
+
+def test_a_commit_cut_off_at_the_moment_of_a_backup_is_finished_first(
+    late: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, killed = Folder.commit_lock, list[bool]()
 
     def killed_in_a_commit(folder: Folder, *, shared: bool = False) -> Any:
         if shared and not killed:
             killed.append(True)
-            writer = EmbeddedEngine(archive)
-            writer.write(batch(page(1, "early", timestamp="20090101000000")))
-            with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-                patch.setattr(TextWriter, "commit", lambda self: (commit(self), 1 // 0))
-                writer.refresh()
-            writer.close()
+            cut_off_commit(late, monkeypatch)
         return lock(folder, shared=shared)
 
-    killed: list[bool] = []
     monkeypatch.setattr(Folder, "commit_lock", killed_in_a_commit)
-    made = backed_up(archive, tmp_path / "backups")
+    made = backed_up(late, tmp_path / "backups")
     assert killed
     assert list(nwx.open(made).check()) == []
     assert not list(made.glob("replacing*"))

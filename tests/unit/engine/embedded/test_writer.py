@@ -1,7 +1,6 @@
 """Commits, repairs and errors of the one writer."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import nwx
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.engine.embedded import EmbeddedEngine, writer
 from nwx.engine.embedded.database import connect
@@ -119,9 +117,8 @@ def test_documents_of_a_killed_writer_are_passed_over_and_deleted(
         assert numbers(engine) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("backed_up", [False, True])
 def test_a_replaced_document_survives_a_killed_writer(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backed_up: bool
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = TextWriter.commit
     late, early = page(1, "late"), page(1, "early", timestamp="20090101000000")
@@ -132,15 +129,9 @@ def test_a_replaced_document_survives_a_killed_writer(
     with monkeypatch.context() as patch:
         patch.setattr(TextWriter, "commit", lambda self: (commit(self), killed()))
         abandon(engine)
-    reading = nwx.open(folder)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        assert [one for one in reading.check() if one.kind == "unchecked"]
-    made = Path(reading.backup(tmp_path / "backups")) if backed_up else folder
-    assert list(nwx.open(made).check()) == list(reading.check()) == []
     with EmbeddedEngine(folder) as engine:
         assert numbers(engine) == [1]
-        assert engine.write(batch(early)).replaced == 0
+        assert engine.write(batch(early)).replaced == 0  # whoever opens it has finished the commit
         engine.refresh()
         id = early.capture.document_id
         assert engine.documents([id])[id].extract.content == "early"
