@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from nwx.answers.tables import html_table
 from nwx.engine.file_places import FilePlaces
-from nwx.errors import FormatError, SourceError
+from nwx.errors import FormatError, SourceError, UrlError
 from nwx.model import Capture, ReadError
 from nwx.quality.stored_blocks import block_of_capture
 from nwx.values.digests import is_payload
@@ -24,6 +24,7 @@ from nwx.values.http import (
     to_text,
 )
 from nwx.values.timestamps import seconds_between
+from nwx.values.urls import clean_url
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
 from nwx.warc.scanner import Scanner
@@ -312,8 +313,7 @@ def _archive_record(name: str, record: Record) -> ArchiveRecord:
         name,
         record.offset,
         record.kind,
-        # WARC 1.0 has `<` and `>` around URIs, as Wget writes them.
-        to_text(record.fields.get(b"warc-target-uri")).strip(" <>"),
+        _url(record.fields.get(b"warc-target-uri")),
         to_text(record.fields.get(b"warc-date")),
         record.length,
         head.status,
@@ -321,3 +321,11 @@ def _archive_record(name: str, record: Record) -> ArchiveRecord:
         is_cut=not record.kept_whole,
         block=bytes(record.block),
     )
+
+
+def _url(raw: bytes) -> str:
+    """Return the URL as captures have it, as it is where they can have none."""
+    try:
+        return clean_url(raw)
+    except UrlError:
+        return to_text(raw)

@@ -188,13 +188,14 @@ def find_quotation(engine: Engine, text: str, scope: QuoteScope) -> Quotation:
     words = QuotedWords(text)
     if scope.url and scope.site:
         raise UsageError.translated("name a URL or a site, not both")
-    low, high = date_bounds(scope.from_, scope.to)
+    low, last = date_bounds(scope.from_, scope.to)
+    high = last or "9" * 14
     found, moments, compared = [], [], 0
     documents = _of_url(engine, scope.url) if scope.url else _of_index(engine, words, scope)
     for one in islice(documents, None if scope.url else MOST_COMPARED + 1):
         current_work().check()
         compared += 1
-        timestamps = sorted({each for each in one.timestamps if low <= each <= (high or "9" * 14)})
+        timestamps = sorted({each for each in one.timestamps if low <= each <= high})
         version = _quoted(words, one, tuple(timestamps)) if timestamps else None
         if version:
             found.append(version)

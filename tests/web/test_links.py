@@ -160,7 +160,7 @@ def test_missing_urls_by_page_api_and_file(client: FlaskClient) -> None:
     assert "never.test" not in text
     assert "Nothing is missing" in client.get("/missing?collection=nothing").text
     beyond = client.get("/missing?kind=embedded&site=hub.test&page=9").text
-    assert "There is no page 9" in beyond
+    assert "There are no further pages" in beyond
     assert "Nothing is missing" not in beyond
     assert client.get("/missing?kind=colour").status_code == 400
     assert client.get("/missing?from=soon").status_code == 400
