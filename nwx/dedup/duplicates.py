@@ -51,6 +51,7 @@ from nwx.dedup.tasks import (
     settle,
     write,
 )
+from nwx.errors import SourceError
 
 _COPY_BYTES = 1 << 20
 
@@ -70,7 +71,8 @@ def find_duplicates(
 
     Captures of a source that is `held`, and the lines `held` (from an engine), precede all others
     of their key. Nothing is written to `output` before all input is processed. Raises CdxError on
-    the first broken line if `strict`, SourceError if something cannot be read or written.
+    the first broken line if `strict`, SourceError if something cannot be read or written, or if
+    no line of the held sources can be read.
     """
     resources = resources or Resources()
     with temporary_folder(resources.folder) as folder:
@@ -142,12 +144,15 @@ class _Run:
 
     def _collect(self, plan: DedupPlan, tasks: list[ReadTask]) -> list[CollectedEntries]:
         problems = Problems(self.report, strict=plan.strict)
-        collected = []
+        collected, held, broken = [], Passed(), []
         for task, found in self.runner.results("reading", collect, plan, tasks):
             problems.add(task.pieces, found.readings)
-            if not task.held:
-                self.report.add(found.passed)
+            (held if task.held else self.report).add(found.passed)
+            if task.held:
+                broken += [error for reading in found.readings for error in reading.problems]
             collected.append(found)
+        if broken and not held.lines:
+            raise SourceError(f"{broken[0].file}: no line can be read: {broken[0]}")
         return collected
 
     def _settle(self, plan: DedupPlan, flags: Flags, collected: list[CollectedEntries]) -> None:

@@ -229,6 +229,15 @@ def test_what_is_held_is_not_filtered(tmp_path: Path) -> None:
     assert found == [f"2015 {A} {URL}"]
 
 
+def test_held_files_without_a_readable_line_are_an_error(tmp_path: Path) -> None:
+    new = _write(tmp_path, _line("2015", A))
+    held = replace(_write(tmp_path, "no CDX line", name="held.cdx"), held=True)
+    with pytest.raises(SourceError, match="no line can be read: "):
+        _found(new, held)
+    assert _found(new, held, replace(new, held=True))[1].problems_total == 1
+    assert _found(new, replace(_write(tmp_path, name="empty"), held=True))[1].lines == 1
+
+
 def test_broken_lines_are_named_and_passed_over(tmp_path: Path) -> None:
     lines = [
         _line("2015", A),
