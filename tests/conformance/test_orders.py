@@ -83,6 +83,28 @@ def test_an_url_is_listed_once_with_its_page_first(engine: Engine) -> None:
     assert found.hits[0].versions == 2
 
 
+def test_pages_come_first_where_nothing_is_scored(engine: Engine) -> None:
+    seen_again = page("http://example.org/again", "2009", "one")
+    later = page("http://example.org/later", "2012", "two")
+    style = page("http://example.org/style.css", "2014", "three", content_type="text/css")
+    gone = page("http://example.org/x", "2015", "four", status=404)
+    there = page("http://example.org/x", "2011", "five")
+    engine.write(batch([seen_again, later, style, gone, there], [also(seen_again, "2013")]))
+    engine.refresh()
+    found = search(engine, All(), collapse=Collapse.URL)
+    assert names(found) == ["again", "later", "x", "style.css"]
+    assert found.hits[2].id == there.capture.document_id
+    for offset in range(4):
+        part = search(engine, All(), collapse=Collapse.URL, offset=offset, limit=1)
+        assert names(part) == names(found)[offset : offset + 1]
+    every = search(engine, All())
+    assert names(every) == ["again", "later", "x", "x", "style.css"]
+    scores = {hit.id: hit.score for hit in engine.scroll(Question(All()))}
+    assert scores == approx({hit.id: hit.score for hit in every.hits})
+    alike = search(engine, All(), sort=Sort.ALL_TYPES)
+    assert names(alike) == names(search(engine, All(), sort=Sort.NEWEST))
+
+
 def test_a_boost_puts_forward(archive: Engine) -> None:
     either = Bool(should=(Boost(Term("content", "cherry"), 9.0), Term("content", "date")))
     other = Bool(should=(Term("content", "cherry"), Boost(Term("content", "date"), 9.0)))

@@ -144,7 +144,7 @@ def test_files_and_errors_come_after_pages_and_are_counted(client: FlaskClient) 
     assert count
     assert link.text.split()[0] == count[1]
     assert "files and errors" not in client.get(f"{address}&sort=all-types").text
-    assert "pages first" not in client.get("/search?q=status:[200+TO+599]").text
+    assert "q=type%3Afiles" in client.get("/search?collapse=none").text
 
 
 def test_beyond_the_window_the_end_is_told(client: FlaskClient) -> None:

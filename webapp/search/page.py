@@ -20,9 +20,8 @@ from nwx.errors import (
 from nwx.model import Collapse, SearchResult, Sort, Total
 from nwx.quality.stored_renders import HitPicture
 from nwx.query.fields import FILTERS
-from nwx.query.question import Question, resolve
+from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
-from nwx.query.tree import has_scores
 from nwx.searching.suggestions import FEW_RESULTS
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars
@@ -345,11 +344,9 @@ def _without_filters(question: Question) -> SearchResult | None:
 def _files_below(question: Question, documents: Total) -> FilesBelow | None:
     """Return the files and errors that rank below the pages of a result, None without both."""
     is_by_words = question.by is SearchBy.WORDS and question.sort is Sort.RELEVANCE
-    if not question.text or not is_by_words or documents.value < 2:
+    if not is_by_words or documents.value < 2:
         return None
-    if not has_scores(resolve(question).tree):
-        return None  # without words the newest come first
-    query = f"({question.text}) AND type:files"
+    query = f"({question.text}) AND type:files" if question.text else "type:files"
     asked = replace(question, query=query, collapse=Collapse.NONE, limit=0, snippets=False)
     try:
         found = answer_search(archive().hits(replace(asked, offset=0)).page).documents

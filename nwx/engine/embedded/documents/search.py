@@ -171,9 +171,10 @@ def first_hits(
     sort = plan.question.sort
     if sort is Sort.INLINKS:
         return links.by_inlinks(view.columns, found.nums, groups, wanted)
-    if not _is_ranked(plan, found):
-        sort = Sort.NEWEST if sort in BY_SCORE else sort
+    if sort not in BY_SCORE:
         return by_date(view.columns, found.nums, groups, wanted, sort)
+    if not _is_ranked(plan, found):
+        return _newest(view, plan, found.nums, groups, wanted)
     most = max(wanted, FACTOR_WINDOW) if links.ranks else wanted
     if plan.is_scored:
         listed = _by_score(view, plan, found, groups, most)
@@ -184,6 +185,20 @@ def first_hits(
         return listed
     texts_of = partial(own_scores, view, plan, found)
     return links.ranked(view.columns, listed, found.anchors, found.nums, groups, wanted, texts_of)
+
+
+def _newest(
+    view: ArchiveView, plan: SearchPlan, nums: Ints, groups: Ints | None, wanted: int
+) -> list[OrderedHits]:
+    """Return the first hits where words give no score: by what ranks below pages, then by date."""
+    weights = rank_weights(view, plan.question, nums) if plan.pages_first else np.ones(len(nums))
+    listed: list[OrderedHits] = []
+    for weight in sorted({1.0, plan.question.ranking.below_pages}, reverse=True):
+        if len(listed) < wanted:
+            some = nums[weights == weight]
+            part = by_date(view.columns, some, groups, wanted, Sort.NEWEST)
+            listed += [replace(one, score=weight) for one in part]
+    return firsts(listed, groups, wanted)
 
 
 def _by_score(

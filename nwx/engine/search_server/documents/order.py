@@ -16,7 +16,12 @@ from nwx.engine.inlinks.anchor_scores import linking_counts
 from nwx.engine.inlinks.anchor_table import AnchorTable, TargetNumbers
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.date_indices import ServerDatesIndices
-from nwx.engine.search_server.documents.compile import Query, digits_range
+from nwx.engine.search_server.documents.compile import (
+    NOTHING,
+    Query,
+    compile_node,
+    digits_range,
+)
 from nwx.engine.search_server.documents.hidden_parts import NOTHING_HIDDEN, HiddenParts
 from nwx.engine.search_server.documents.linked_search import most_linked, urls_query
 from nwx.engine.search_server.pages import numbers as numbers_of
@@ -24,6 +29,7 @@ from nwx.engine.search_server.pages import pages, search_page, within
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server
 from nwx.model import Sort
+from nwx.query.tree import BELOW_PAGES
 
 _DATED: Body = {
     "_source": False,
@@ -42,8 +48,11 @@ class Candidate:
     fold: int
 
 
+_NO_PAGE = compile_node(BELOW_PAGES, lambda *_: NOTHING)
+
+
 class DateOrder:
-    """Documents by their oldest or their newest date."""
+    """Documents by their oldest or their newest date; pages before all others if `pages_first`."""
 
     def __init__(
         self,
@@ -52,10 +61,13 @@ class DateOrder:
         dates: ServerDatesIndices,
         sort: Sort,
         hidden: HiddenParts = NOTHING_HIDDEN,
+        *,
+        pages_first: bool = False,
     ) -> None:
         self._server = server
         self._documents = documents
         self._further = dates.further()
+        self._pages_first = pages_first
         self._newest = sort is Sort.NEWEST
         self._hidden = hidden
 
@@ -69,12 +81,28 @@ class DateOrder:
 
     def first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[int]:
         """Return the numbers of the first `wanted` documents, one of each fold."""
+        if not self._pages_first:
+            return [one.number for one in self._dated_first(query, fold, wanted, answer)]
+        folds: dict[int, int] = {}
+        for occur in ("must_not", "filter"):
+            if len(folds) < wanted:
+                part = {"bool": {"must": [query], occur: [_NO_PAGE]}}
+                answer = self._answer(part, fold, wanted)
+                for one in self._dated_first(part, fold, wanted, answer):
+                    folds.setdefault(one.fold, one.number)
+        return list(folds.values())[:wanted]
+
+    def _answer(self, query: Query, fold: str, wanted: int) -> Body:
+        body = {"query": query, "track_total_hits": True, **self.body(fold, wanted)}
+        return search_page(self._server, self._documents, body)
+
+    def _dated_first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[Candidate]:
+        """Return the first `wanted` documents by date, one of each fold."""
         total = answer["hits"]["total"]["value"]
         partly = list(self._partly_hidden(query, fold, wanted, total))
         if partly:
             query = self._hidden.by_own_date(query)
-            body = {"query": query, "track_total_hits": True, **self.body(fold, wanted)}
-            answer = search_page(self._server, self._documents, body)
+            answer = self._answer(query, fold, wanted)
         best = self._by_own_date(query, fold, wanted, answer)
         candidates = {one.number: one for one in (*self._dated(best.candidates), *partly)}
         if not best.complete:
@@ -83,7 +111,7 @@ class DateOrder:
                 for one in self._by_dates_of(among, fold, wanted):
                     known = candidates.get(one.number, one)
                     candidates[one.number] = replace(one, date=self._first((one.date, known.date)))
-        return [one.number for one in self._folded(candidates.values())][:wanted]
+        return self._folded(candidates.values())[:wanted]
 
     def _partly_hidden(
         self, query: Query, fold: str, wanted: int, total: int

@@ -80,7 +80,9 @@ class ServerPlan:
     @property
     def sort(self) -> list[Body]:
         """How the server sorts the documents that are found."""
-        return self.order.own_sort() if self.order else _RELEVANCE
+        if self.order is None or self.question.sort in BY_SCORE:
+            return _RELEVANCE
+        return self.order.own_sort()
 
 
 class SearchingByWords:
@@ -152,8 +154,8 @@ class SearchingByWords:
             if sort in BY_SCORE and links.is_scored:
                 return None
             sort = Sort.NEWEST
-        hidden = links.query.hidden
-        return DateOrder(self._server, self._documents, self._dates, sort, hidden)
+        parts = self._documents, self._dates, sort, links.query.hidden
+        return DateOrder(self._server, *parts, pages_first=links.query.pages_first)
 
     def _linked(self, question: Question) -> LinkedSearch:
         """Return a question with its link data, without hidden documents."""
