@@ -39,6 +39,7 @@ _UNBROKEN = re.compile(
     "\u1780-\u17d3\u17d7\u17dc\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f]+)"
 )
 _PLACE = re.compile(r"at position (\d+)")
+_SIGN = re.compile(r"\w{1,40}|&&|\|\||.?", re.DOTALL)
 _SIGNS = ("Sm", "Sc", "Sk")
 _MAX_SLOP = 100
 _MAX_BOOST = 1_000.0
@@ -107,8 +108,8 @@ def _syntax_error(query: str, tamed: EscapedQuery, message: str) -> QueryError:
     if place is None:
         missing = ErrorText("something is missing at the end of the query")
         return QueryError(missing, query, len(query))
-    unexpected = ErrorText("%(sign)s is not expected here", sign=repr(query[place : place + 1]))
-    return QueryError(unexpected, query, place)
+    sign = repr(_SIGN.findall(query, place)[0])
+    return QueryError(ErrorText("%(sign)s is not expected here", sign=sign), query, place)
 
 
 class _Reader:

@@ -142,6 +142,8 @@ ERRORS = {
     "(a": (0, "not closed"),
     "a)": (1, "bracket"),
     "a AND": (5, "missing"),
+    "a AND OR b": (6, "^'OR' is not expected"),
+    "a && || b": (5, r"^'\|\|' is not expected"),
     "x titel:a": (2, "did you mean 'title'"),
     "nosuchfield:a": (0, "is no field"),
     "year:[2010 2012]": (5, "LOW TO HIGH"),
