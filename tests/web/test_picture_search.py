@@ -135,6 +135,7 @@ def test_an_upload_is_bounded(viewed: FlaskClient) -> None:
     assert viewed.post("/api/pictures/similar", data=long).status_code == 413
     sent = viewed.post("/pictures/similar", data=_form(long), headers=FORM)
     assert sent.status_code == 413
+    assert "<h1>Too large</h1>" in sent.text
     other = {"Origin": "http://evil.example", "Sec-Fetch-Site": "cross-site"}
     assert viewed.post("/pictures/similar", headers=other).status_code == 403
 

@@ -70,9 +70,11 @@ def exported_file(name: str, media_type: str, begin: Callable[[], Iterable[str]]
 RETRY_SECONDS = 5
 _HEADINGS = {
     400: lazy_gettext("Bad request"),
+    403: lazy_gettext("Not allowed"),
     404: lazy_gettext("Not in this archive"),
     405: lazy_gettext("Method not allowed"),
     409: lazy_gettext("Changed meanwhile"),
+    413: lazy_gettext("Too large"),
     429: lazy_gettext("Too many requests"),
     451: lazy_gettext("May not be shown"),
     503: lazy_gettext("The archive is unavailable"),
