@@ -135,6 +135,8 @@ def test_a_url_is_tested(client: FlaskClient) -> None:
     asked = {"url": "http://rule.example/abc", "date": "2014"}
     refused = client.get(PAGE, query_string=asked).text
     assert "<strong>local</strong>" in refused
+    french = client.get(PAGE, headers={"Accept-Language": "fr"}, query_string={"url": "http://a/"})
+    assert "<strong>autoriser</strong>" in french.text
     assert "a &lt;b&gt;court&lt;/b&gt; order" in refused
     assert Page(refused).faults == []
     assert "<strong>allow</strong>" in client.get(PAGE, query_string={**asked, "user": "bob"}).text
@@ -170,6 +172,7 @@ def test_only_administrators_see_and_change_rules(
     for address in (PAGE, f"{PAGE}/log", f"{PAGE}?url=http://rule.example/a"):
         answer = client.get(address)
         assert answer.status_code == 403
+        assert "<h1>Not allowed</h1>" in answer.text
         assert "rule.example" not in answer.text.replace("?url=http://rule.example/a", "")
     for address in (PAGE, f"{PAGE}/remove"):
         assert client.post(address, data=form).status_code == 403

@@ -250,6 +250,12 @@ def prepare_hidden_marks(app: Flask) -> None:
     app.jinja_env.globals.update(
         mark_of_capture=mark_of_capture, mark_of_url=mark_of_url, counts_hidden=counts_hidden
     )
+    app.jinja_env.filters["action_name"] = _action_name
+
+
+def _action_name(action: Action) -> str:
+    """Return the name that the label of an action begins with."""
+    return str(ACTION_LABELS[action]).partition(":")[0].strip()
 
 
 def mark_of_capture(
