@@ -1,7 +1,7 @@
-"""Tools that make web archives searchable, measurable and cheap to keep.
+"""Tools for searching, measuring and deduplicating web archives.
 
-The names listed here are the public API, kept stable by semantic versioning; all modules below
-are internal. Names are loaded on first use.
+The names in `__all__` are the public API, which follows semantic versioning; all submodules are
+internal. Names are loaded on first use.
 """
 
 from importlib import import_module
@@ -76,7 +76,7 @@ _PLACES = {
     "open": "nwx.archive",
     "records": "nwx.answers.archived_capture:archive_records",
 }
-"""Where names are that are not in `nwx.errors`."""
+"""The modules of the names that are not in `nwx.errors`."""
 
 
 def __getattr__(name: str) -> Any:

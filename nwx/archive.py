@@ -1,6 +1,6 @@
-"""The Python API of an archive: queries and maintenance, each a method.
+"""The Python API of an archive: one method for each query and each maintenance task.
 
-Each method imports its own dependencies: a program loads only the areas that it uses.
+Each method imports its own dependencies, so that a program loads only the areas it uses.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,10 +59,10 @@ def open(
 ) -> "Archive":
     """Return the archive in a folder or at the address of a search server.
 
-    Without a place it is the value of NWX_ENGINE, or the folder `archive`. `viewer` decides which
+    `place` defaults to the value of NWX_ENGINE, or the folder `archive`. `viewer` decides which
     access rules apply: "reader", "curator", "administrator" or a `Viewer`. `service` is the address
-    of a running `nwx serve`, for replay URLs. `settings` have the names of the environment
-    variables without NWX_: prefix, api_key … Opened on the first query.
+    of a running `nwx serve`, for replay URLs. `settings` are named like the environment variables,
+    in lower case and without NWX_: prefix, api_key … The archive is opened by the first query.
     """
     unknown = sorted(set(settings) - set(VARIABLES))
     if unknown:
@@ -73,17 +73,17 @@ def open(
 
 
 def named_viewer(viewer: Viewer | str) -> Viewer:
-    """Return a viewer, or the one of a role."""
+    """Return a viewer as given, or one with the role of that name."""
     if isinstance(viewer, Viewer):
         return viewer
     return Viewer(role=chosen(Role, viewer))
 
 
 class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, ArchiveRules):
-    """An archive as a viewer sees it; answers always reflect its present state.
+    """An archive as a viewer sees it; answers always reflect its current state.
 
-    A context manager; not thread-safe. Every method raises EngineUnavailableError if a server is
-    unavailable, and UsageError on invalid options.
+    A context manager; not thread-safe. Every method raises EngineUnavailableError if the search
+    server is unavailable, and UsageError on invalid options.
     """
 
     def __init__(self, settings: Settings, viewer: Viewer = EVERYBODY, service: str = "") -> None:
@@ -122,8 +122,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         Filters are collection, domain, host, type, status, language and year. `collapse` is url,
         similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
-        or inlinks. `by` is words, meaning (the 100 nearest hits) or both, after `build("vectors")`.
-        `ranking` names weights (`rankings`). `limit` and `offset` are the defaults of `page()`.
+        or inlinks. `by` is words or, after `build("vectors")`, meaning (the 100 nearest hits) or
+        both. `ranking` is a name of `rankings()`. `page()` uses `limit` and `offset` by default.
         """
         from nwx.query.question import Question
         from nwx.query.rankings import SearchBy
@@ -158,9 +158,9 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     ) -> "Captures":
         """Return captures by URL: `http://example.org/`, `example.org/*`, `*.example.org`.
 
-        Without a pattern all captures. `collapse` keeps one of consecutive captures with the same
-        field (`urlkey`, `digest`, `timestamp:4`). `filter` has the syntax of pywb's CDX server:
-        `mime:pdf`, `=status:200`, `!~url:.*login`.
+        Without a pattern, returns all captures. `collapse` keeps one of consecutive captures with
+        equal values of a field (`urlkey`, `digest`, `timestamp:4`). `filter` has the syntax of
+        pywb's CDX server: `mime:pdf`, `=status:200`, `!~url:.*login`.
         """
         from nwx.answers.capture_table import TABLE_COLUMNS, Captures
 
@@ -173,10 +173,10 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         return Captures(self._seen, asked, several(columns) or TABLE_COLUMNS)
 
     def capture(self, url: str, at: DateOption = "") -> "ArchivedCapture | None":
-        """Return the capture of a URL nearest to a date, the newest without a date.
+        """Return the capture of a URL nearest to a date, or the newest one without a date.
 
         Among captures of the same visit, the exact spelling of the URL (`www`, https) is preferred.
-        None without captures. Raises HiddenError if captures exist but may not be shown.
+        Returns None without captures; raises HiddenError if captures exist but may not be shown.
         """
         from nwx.access.restricted_engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
@@ -195,14 +195,14 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         return ArchivedCapture(found, replay, engine, self._places())
 
     def document(self, key: str) -> "Shown | None":
-        """Return a document by its id or `<url> <digest>`, or the only version of a URL."""
+        """Return a document by its id, its key `<url> <digest>`, or the URL of its only version."""
         found = self.document_or_versions(key)
         if isinstance(found, list):
             raise UsageError(f"{key} has {len(found):,} versions; name one by its id")
         return found
 
     def versions(self, url: str) -> "Rows[UrlVersion]":
-        """Return the versions of a URL by their first date."""
+        """Return the versions of a URL, ordered by first date."""
         from nwx.searching.documents import UrlVersion, versions
 
         return Rows(UrlVersion, lambda: versions(self._seen(), url), bars="first")
@@ -214,7 +214,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         return Rows(CaptureDate, lambda: capture_dates(self._seen(), url), bars="timestamp")
 
     def diff(self, url: str, old: DateOption, new: DateOption) -> "Difference":
-        """Return what changed in the text of a URL between the versions of two dates."""
+        """Return the differences in the text of a URL between its versions nearest to two dates."""
         from nwx.searching.differences import difference
         from nwx.searching.documents import version_at
 
@@ -230,7 +230,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         from_: DateOption = "",
         to: DateOption = "",
     ) -> "Quotation":
-        """Return in which captures these very words stand, of a URL, a site or the archive."""
+        """Return the captures of a URL, a site or the archive that contain a text word for word."""
         from nwx.searching.quotations import QuoteScope, find_quotation
 
         return find_quotation(
@@ -248,10 +248,10 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         limit: int | None = None,
         approximate: bool = False,
     ) -> "FacetTable":
-        """Count captures, documents, URLs and bytes by one criterion or two.
+        """Count captures, documents, URLs and bytes by one or two criteria.
 
-        `where` has conditions: {"tld": "org", "month": "2013-01..2013-12"}, or in the syntax of
-        `nwx facets`: ["type!=html"].
+        `where` maps criteria to values, {"tld": "org", "month": "2013-01..2013-12"}, or lists
+        conditions in the syntax of `nwx facets`, ["type!=html"].
         """
         from nwx.answers.counts import FacetTable
         from nwx.facets.question import parse_facet_question, parse_features
@@ -273,7 +273,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         to: DateOption = "",
         **filters: OptionValues,
     ) -> "TrendTable":
-        """Compare up to six queries over time, by year or month."""
+        """Count the captures and documents of up to six queries over time, by year or month."""
         from nwx.answers.counts import TrendTable
         from nwx.query.question import Question
         from nwx.searching.trends import trends
@@ -304,7 +304,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     def links(
         self, to: str, *, year: int | None = None, collection: str = "", limit: int | None = None
     ) -> "Inlinks":
-        """Return who links to a URL or host; `build("links")` comes first."""
+        """Return the links to a URL or host; needs `build("links")`."""
         from nwx.answers.link_table import Inlinks
 
         return Inlinks(self._seen(), to, LinkCell(year, collection), limit)
@@ -329,7 +329,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         to: DateOption = "",
         limit: int | None = None,
     ) -> "Rows[MissingUrl]":
-        """Return what captured pages need and the archive lacks, most needed first."""
+        """Return the URLs that captured pages need and the archive lacks, most needed first."""
         from nwx.links.missing_urls import MissingUrl, asked_missing, asked_pages, missing_urls
 
         asked = asked_missing(several(kind), asked_pages(site, collection, from_, to), host)
@@ -353,7 +353,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         limit: int | None = None,
         offset: int = 0,
     ) -> "Rows[PictureAnswer]":
-        """Return pictures by the words of pages that show them; `build("pictures")` comes first."""
+        """Return pictures by the words of the pages that show them; needs `build("pictures")`."""
         from nwx.engine.indices.picture_index import PICTURE_WINDOW, ImageSize, PictureQuestion
         from nwx.pictures.answers import PictureAnswer, listed_picture, parse_box
 
@@ -378,10 +378,10 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         return Rows(PictureAnswer, found)
 
     def sql(self, query: str, limits: "SqlLimits | None" = None) -> "SqlTable":
-        """Return the answer to a query of SQL over captures, documents, links, hosts, pictures.
+        """Return the result of an SQL query over captures, documents, links, hosts and pictures.
 
-        The tables have what the viewer may see. Raises QueryError on a wrong query, or one that
-        takes more than the limits.
+        The tables contain only what the viewer may see. Raises QueryError on an invalid query, or
+        one that exceeds the limits.
         """
         from nwx.answers.sql_table import SqlTable
         from nwx.sql.query import SqlAnswer, SqlLimits

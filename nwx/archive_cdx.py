@@ -1,9 +1,9 @@
 """CDX and CDXJ of archive files, as written by pywb's cdx-indexer and cdxj-indexer.
 
-The two disagree: on a status for DNS responses (cdx-indexer: 200), on the status of revisits
-(cdx-indexer: none), on `sha1:` before a digest, and on crawler metadata of type text/anvl
-(listed by cdxj-indexer). Each form follows its own tool. `wget` is the CDX that wget writes,
-and reads with --warc-dedup: responses with the ids of their records.
+The two tools disagree on a status for DNS responses (cdx-indexer: 200), the status of revisits
+(cdx-indexer: none), `sha1:` before a digest, and crawler metadata of type text/anvl (listed by
+cdxj-indexer). Each form follows its own tool. `wget` is the CDX that wget writes, and reads with
+--warc-dedup: responses with their record ids.
 """
 
 import json
@@ -64,7 +64,7 @@ def index_line(
 ) -> str:
     """Return the index line of a record without newline, "" if the record is not indexed.
 
-    `beside` are the records that may hold the request: with them the urlkey of a POST includes its
+    `beside` are the records that may hold the request: with them, the urlkey of a POST includes its
     body, as with `--post-append`. Raises UrlError or TimestampError on a record that cannot be
     indexed.
     """
@@ -92,14 +92,14 @@ def index_line(
                 extra=json.dumps(extra) if extra else "",
             )
         )
-    # `format_cdx` for this one case, a good deal faster
+    # `format_cdx` inlined for this case, for speed
     size = f" - {record.length}" if form is IndexLineForm.CDX11 else ""
     start = f"{key} {timestamp} {url} {mime} {status or '-'} {safe_field(digest)}"
     return f"{start} -{size} {record.offset} {safe_field(file)}"
 
 
 def _wget_line(record: Record, file: str) -> str:
-    """Return the line of a response by which wget refers to it, "" where it could not."""
+    """Return the line by which wget refers to a response, "" for records it cannot refer to."""
     record_id = to_text(record.fields.get(b"warc-record-id"))
     try:
         digest = normal_digest(_digest(record, IndexLineForm.CDXJ))
@@ -142,7 +142,7 @@ def _mime(record: Record, form: IndexLineForm) -> str:
 
 @lru_cache(maxsize=1024)
 def _media_type(content_type: bytes) -> str:
-    """Return a Content-Type up to its parameters."""
+    """Return a Content-Type without its parameters."""
     return _AFTER_TYPE.split(to_text(content_type), maxsplit=1)[0]
 
 
@@ -172,7 +172,7 @@ def _digest(record: Record, form: IndexLineForm) -> str:
 
 
 def _asked(url: str, beside: Sequence[Record]) -> tuple[str, dict[str, str]]:
-    """Return the urlkey of a URL by the way it was asked for, and what CDXJ says of that."""
+    """Return the urlkey of a URL for its request method and body, and the CDXJ fields of these."""
     for record in beside:
         method = request_method(record.block) if record.kind == "request" else ""
         if method in METHODS_WITH_QUERY:
@@ -204,7 +204,7 @@ class IndexOptions:
 
 @dataclass(slots=True)
 class IndexReport:
-    """How many files were read and lines written, and what could not be read."""
+    """The number of files read and lines written, and the read errors."""
 
     files: int = 0
     lines: int = 0
@@ -222,8 +222,8 @@ def index_together(
 ) -> IndexReport:
     """Write one index of all files, with a header line if the form has one.
 
-    Writes to `output` only after all files are read. Raises SourceError if a file cannot be
-    written; unreadable parts are in the report.
+    `output` is written only after all files are read. Raises SourceError if a file cannot be
+    written; the report lists unreadable parts.
     """
     with temporary_folder(tmp) as folder:
         targets = [folder / str(number) for number in range(len(sources))]
@@ -252,7 +252,7 @@ def index_beside(
 ) -> IndexReport:
     """Write the index of each file next to it: `NAME.cdx` or `NAME.cdxj`.
 
-    A WACZ gets one for each WARC in it. Each file appears when it is complete.
+    A WACZ gets one index for each WARC in it. An index appears only when it is complete.
     """
     targets = [_beside(source, options.form) for source in sources]
     with temporary_folder(None) as folder:
@@ -261,7 +261,7 @@ def index_beside(
 
 
 def header_of(form: IndexLineForm) -> bytes:
-    """Return the header line of a form, b"" where it has none."""
+    """Return the header line of a form, b"" if it has none."""
     layout = _LAYOUTS.get(form)
     return format_header(layout).encode() + b"\n" if layout else b""
 
@@ -310,7 +310,7 @@ def index_of(
     errors: list[ReadError],
     note: Note = lambda done: None,
 ) -> list[bytes]:
-    """Return the lines of a file with their newlines, in order if that is asked for."""
+    """Return the index lines of a file with newlines, sorted if `options.in_order`."""
     lines = [
         line.encode("utf-8", "surrogateescape") + b"\n"
         for line in index_lines(source, options, errors, note)

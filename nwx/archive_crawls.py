@@ -34,21 +34,21 @@ _STATES = "monitor:"
 
 
 class ArchiveCrawls(ArchiveWork):
-    """Crawl specifications of an archive, its queue of URLs, and what steers crawlers."""
+    """The crawl specifications, URL queue, crawler steering and triples of an archive."""
 
     def crawls(self) -> "list[tuple[StoredSpecification, Sequence[AnalysedVersion]]]":
-        """Return the crawl specifications, each with the versions that pages were analysed by."""
+        """Return the crawl specifications, each with the versions used to analyse pages."""
         crawls = self._seen().crawl_index()
         return [(one, crawls.analysed_versions(one.name)) for one in crawls.specifications()]
 
     def crawl_specification(self, name: str, version: str = "") -> "StoredSpecification":
-        """Return a crawl specification: its last version, or the one of a number or version."""
+        """Return a crawl specification: its last version, or one named by number or version."""
         from nwx.steering.specifications.specification_store import stored_specification
 
         return stored_specification(self._seen().crawl_index(), name, version)
 
     def crawl_versions(self, name: str) -> "list[tuple[StoredSpecification, int]]":
-        """Return what was saved of a crawl, the last first, with numbers of analysed documents."""
+        """Return the saved versions of a crawl, newest first, each with its analysed documents."""
         self.crawl_specification(name)
         crawls = self._seen().crawl_index()
         documents = {one.version: one.documents for one in crawls.analysed_versions(name)}
@@ -59,8 +59,8 @@ class ArchiveCrawls(ArchiveWork):
     ) -> "StoredSpecification":
         """Save a crawl specification under its name; `place` names the text in messages.
 
-        Its examples are URLs, with `files` files too. Raises EngineConflictError if the last one
-        saved is not number `expected`.
+        Its examples are URLs or, with `files`, also files. Raises EngineConflictError if the last
+        saved version is not number `expected`.
         """
         from nwx.steering.specifications.specification_store import save_text, with_examples
 
@@ -86,7 +86,7 @@ class ArchiveCrawls(ArchiveWork):
     def crawl_links(
         self, name: str, limit: int = 20, offset: int = 0, host: str = "", version: str = ""
     ) -> "tuple[Sequence[ScoredLink], str]":
-        """Return the linked URLs that a crawl scores highest, or why there are none."""
+        """Return the linked URLs with the highest scores of a crawl, or why there are none."""
         from nwx.steering.specifications.specification_store import why_no_links
 
         crawls = self._seen().crawl_index()
@@ -95,7 +95,7 @@ class ArchiveCrawls(ArchiveWork):
         return found, why_no_links(crawls, name, version) if needs_reason else ""
 
     def crawl_harvest(self, name: str, version: str = "") -> "CrawlHarvest":
-        """Return how many pages of a crawl are relevant, its best hosts, and what was learned."""
+        """Return the number of relevant pages of a crawl, its best hosts, and what was learned."""
         from nwx.steering.comparison.counts import crawl_harvest
         from nwx.steering.specifications.specification_store import specification_at
 
@@ -103,7 +103,7 @@ class ArchiveCrawls(ArchiveWork):
         return crawl_harvest(engine.crawl_index(), specification_at(engine, name), version)
 
     def queued(self, crawl: str = "", host: str = "", state: str = "") -> "Iterator[QueuedUrl]":
-        """Stream the URLs of the queue in the order they came in."""
+        """Stream the URLs of the queue in the order of their arrival."""
         host = host.lower()
         return (
             one
@@ -112,21 +112,21 @@ class ArchiveCrawls(ArchiveWork):
         )
 
     def put_urls(self, updates: "Iterable[UrlUpdate]") -> "PutCounts":
-        """Put updates of URLs into the queue."""
+        """Apply updates of URLs to the queue; return their counts."""
         from nwx.steering.queue.queue_work import put_checked
 
         with self._writable() as engine:
             return put_checked(engine, updates)
 
     def queue_counts(self, crawl: str = "") -> "tuple[QueueCounts, dict[str, int]]":
-        """Return the URLs of the queue by state, and updates that wait for other queues."""
+        """Return the number of queued URLs by state, and of updates waiting for other queues."""
         engine = self._seen()
         return engine.crawl_queue().counts(crawl), engine.outbox().queues()
 
     def deliver(
         self, addresses: Sequence[str], token: str, tell: Callable[[NwxError], object]
     ) -> "Iterator[tuple[str, DeliveryReport]]":
-        """Send what waits in the outbox to its queues, or to those named; yield their reports."""
+        """Send the updates in the outbox to their queues, or those named; yield their reports."""
         from nwx.steering.queue.queue_work import deliver_outbox
 
         with self._writable() as engine:
@@ -135,7 +135,7 @@ class ArchiveCrawls(ArchiveWork):
     def export_queue(
         self, crawl: str, form: str, limit: int, least: float, *, take: bool
     ) -> Iterator[str]:
-        """Yield waiting URLs as a seed file, best first; with `take` they count as fetched."""
+        """Yield waiting URLs as a seed file, best first; with `take`, mark them as fetched."""
         from nwx.steering.queue.queue_work import export_queue
 
         with self._work(writes=take) as engine:
@@ -153,7 +153,7 @@ class ArchiveCrawls(ArchiveWork):
         show: "Callable[[FeedCounts], object]",
         tell: Callable[[NwxError, float], object],
     ) -> None:
-        """Feed a Heritrix job from the queue, or from one at an address, until it is stopped."""
+        """Feed a Heritrix job from the queue, or the queue at an address, until stopped."""
         from nwx.steering.adapters.heritrix_feed import feed_job
 
         feed_job(job, options, self._urls(crawl, queue), interval, stopping, show, tell)
@@ -198,7 +198,7 @@ class ArchiveCrawls(ArchiveWork):
     def due_report(
         self, spec: str = "", *, progress: ShowProgress = no_progress, **asked: Any
     ) -> "tuple[Iterator[DueUrl], DueReport]":
-        """Return what `due` does once, with counts that are complete after the first URL."""
+        """Return the URLs of `due` as an iterator, with counts complete after the first URL."""
         from nwx.steering.queue.due_urls import DueReport, asked_due, due_urls
         from nwx.steering.specifications.specification_store import specification_at
 
@@ -231,7 +231,7 @@ class ArchiveCrawls(ArchiveWork):
         return comparison_of(self._seen(), a, b, spec, progress)
 
     def stored_comparison(self, a: str, b: str = "", crawl: str = "") -> "CollectionComparison":
-        """Compare two collections, or one with the crawl of a name, by stored scores only."""
+        """Compare two collections, or one with a named crawl, by stored scores only."""
         from nwx.steering.comparison.comparison import compare
         from nwx.steering.comparison.question import relevance_question
         from nwx.steering.specifications.specification_store import specification_of
@@ -243,11 +243,11 @@ class ArchiveCrawls(ArchiveWork):
         return compare(engine, a, b, relevance)
 
     def analysed_versions(self, name: str) -> "Sequence[AnalysedVersion]":
-        """Return the versions of a specification that pages were analysed by."""
+        """Return the versions of a specification that were used to analyse pages."""
         return self._seen().crawl_index().analysed_versions(name)
 
     def monitor(self, name: str) -> "MonitorReport | None":
-        """Return what the monitor of a crawl saw last, None if it was never monitored."""
+        """Return the last report of a crawl's monitor, None if it was never monitored."""
         from nwx.quality.monitor.state import read_monitor
 
         return read_monitor(self._seen(), name)
@@ -267,10 +267,10 @@ class ArchiveCrawls(ArchiveWork):
         spam_hosts: "Path | None" = None,
         like: Sequence[str] = (),
     ) -> "SimulationReport":
-        """Crawl a collection as if it were the web: breadth first, steered, and by an oracle.
+        """Simulate crawls of a collection: breadth first, steered, and by an oracle.
 
-        `like` are more example documents, `judged` is a file that says which pages are relevant,
-        `spam_hosts` one of hosts that are never followed.
+        `like` are additional example documents, `judged` is a file of pages judged relevant or not,
+        `spam_hosts` a file of hosts that are never followed.
         """
         from nwx.steering.analysis.link_classifier import read_spam_hosts
         from nwx.steering.simulation.judgements import SimulationTruth, read_judged_pages
@@ -295,7 +295,7 @@ class ArchiveCrawls(ArchiveWork):
     ) -> "SteeringReport":
         """Analyse the pages by a crawl specification, and put links into the crawler's queue.
 
-        `like` are example documents beyond those of the specification: URLs and files.
+        `like` are example documents, URLs or files, in addition to those of the specification.
         """
         from nwx.steering.running.steering_run import steer_archive
         from nwx.steering.specifications.specification_store import steering_specification
@@ -308,7 +308,7 @@ class ArchiveCrawls(ArchiveWork):
     def steering(
         self, spec: str, options: "SteeringOptions"
     ) -> "AbstractContextManager[SteeringListener]":
-        """Give what analyses new pages, which imports hand to it, in a process beside."""
+        """Return the listener that analyses newly imported pages in a separate process."""
         from nwx.steering.running.listener import SteeringListener
         from nwx.steering.running.options import SteeringPlan
         from nwx.steering.specifications.specification_store import steering_specification
@@ -324,9 +324,9 @@ class ArchiveCrawls(ArchiveWork):
         stopping: Stopping = lambda: False,
         **given: Any,
     ) -> "TriplesReport":
-        """Store what pages state, and their entities, as triples.
+        """Store the statements and entities of pages as triples.
 
-        `given` are collection, names, nlp and places, as for `nwx triples build`.
+        `given` are the options collection, names, nlp and places of `nwx triples build`.
         """
         from nwx.steering.triples.archive_triples import build_triples
 

@@ -1,4 +1,4 @@
-"""Indices in the Python API: imports by commands, dates, CDX files, checks, sizes."""
+"""Index maintenance in the Python API: imports, dates, CDX files, checks, backups, sizes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,11 +34,11 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 
 class ArchiveIndices(ArchiveWork):
-    """The indices of an archive: what is written into them, and how they do."""
+    """Import, check, backup and size operations on the indices of an archive."""
 
     @contextmanager
     def bulk_loading(self, *, wanted: bool = True) -> Iterator[None]:
-        """Apply the settings of bulk loading to a search server within a context."""
+        """Apply bulk-loading settings to a search server within a context."""
         if not (wanted and is_server(self.settings.engine)):
             yield
             return
@@ -48,9 +48,9 @@ class ArchiveIndices(ArchiveWork):
                 yield
 
     def original(self, digest: str, collection: str = "") -> "Capture | None":
-        """Return the newest capture that holds a payload, of one collection or any, else None.
+        """Return the newest capture with a payload, in one collection or any, else None.
 
-        The digest is in any spelling.
+        The digest may be in any spelling.
         """
         from nwx.values.digests import normal_digest
 
@@ -58,7 +58,7 @@ class ArchiveIndices(ArchiveWork):
         return next((one for one in found if collection in ("", one.collection)), None)
 
     def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
-        """Return a stored file as `relation.requires` names it, None if it was not imported."""
+        """Return the `relation.requires` entry of a stored file, None if it was not imported."""
         from nwx.checks.holdings import required_file
 
         return required_file(self._seen(), collection, name)
@@ -66,10 +66,10 @@ class ArchiveIndices(ArchiveWork):
     def originals_by_digest(
         self, algorithm: str, collection: str = ""
     ) -> "Iterator[tuple[str, Capture]]":
-        """Yield captures with payloads, by their digests of an algorithm (normal form).
+        """Yield pairs of a digest of an algorithm (normal form) and a capture with its payload.
 
-        A payload comes once for each capture that has this digest itself, and once for further
-        digests (`nwx add-digests`).
+        A payload is yielded once for each capture with such a digest of its own, and once for each
+        additional digest (`nwx add-digests`).
         """
         engine, kind = self._seen(), f"{algorithm}:"
         for one in engine.captures("", chr(0x10FFFF)):
@@ -96,7 +96,7 @@ class ArchiveIndices(ArchiveWork):
         excluded: "ExclusionList | None" = None,
         heard: "ListenerOfPages | None" = None,
     ) -> "tuple[ImportReport, ExclusionReport | None]":
-        """Import sources as `import_files` does; return the reports on them and on the lists."""
+        """Import sources with `import_files`; return its report and that of the exclusion list."""
         from nwx.importing import import_files, report_exclusion
 
         with self._writable(progress) as engine:
@@ -112,7 +112,7 @@ class ArchiveIndices(ArchiveWork):
     def load_cdx(
         self, files: Iterable[str], collection: str, *, strict: bool = False, at_once: int = 0
     ) -> "Iterator[Loaded]":
-        """Load the captures of CDX files without text; yield the counts of each."""
+        """Load the captures of CDX files, without text; yield the counts of each file."""
         from nwx.cdxserver.loaded_lines import load_cdx_file
 
         with self._writable() as engine:
@@ -126,25 +126,25 @@ class ArchiveIndices(ArchiveWork):
         return load_counted_facets(self._whole(), folder, progress)
 
     def imported_files(self) -> "list[ImportedFile]":
-        """Return the files of the archive, those being imported too."""
+        """Return the files of the archive, including those being imported."""
         from nwx.checks.holdings import imported_files
 
         return imported_files(self._seen())
 
     def missing_files(self) -> "list[MissingFile]":
-        """Return the files that WACZ files require for their revisits and the archive lacks."""
+        """Return the files that WACZ files require for their revisits, but the archive lacks."""
         from nwx.checks.holdings import missing_files
 
         return list(missing_files(self._seen()))
 
     def closure(self, files: Sequence[str]) -> "list[NeededFile]":
-        """Return all files that files of the archive need so that their revisits play."""
+        """Return all files that files of the archive need to replay their revisits."""
         from nwx.checks.holdings import closure
 
         return closure(self._seen(), files)
 
     def dump(self, index: str) -> Iterator[Mapping[str, Any]]:
-        """Stream the entries of an index by id."""
+        """Stream the entries of an index in the order of their ids."""
         return self._seen().scan(IndexName(index))
 
     @property
@@ -153,7 +153,7 @@ class ArchiveIndices(ArchiveWork):
         return self._whole().address
 
     def document_or_versions(self, key: str) -> "Shown | list[UrlVersion] | None":
-        """Return a document by its id, key or URL; of a URL with several versions, all of them."""
+        """Return a document by its id, key or URL, or all versions of a URL that has several."""
         from nwx.searching.documents import id_of_key, show, versions
 
         engine, id = self._seen(), id_of_key(key)
@@ -165,7 +165,7 @@ class ArchiveIndices(ArchiveWork):
         return show(engine, id) if id else None
 
     def sizes(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Return entries and bytes of each index, and how its shards do on a search server."""
+        """Return entries and bytes of each index, and the health of its shards on a server."""
         from nwx.checks.holdings import sizes_and_health
 
         return sizes_and_health(self._whole().shards(), self._seen)
@@ -173,14 +173,14 @@ class ArchiveIndices(ArchiveWork):
     def reshard(
         self, index: str, shards: int | None, progress: ShowProgress = no_progress
     ) -> dict[str, Any]:
-        """Give an index on a search server another number of shards, or undo a killed attempt."""
+        """Change the shards of an index on a search server, or undo an interrupted attempt."""
         from nwx.checks.holdings import resharded
 
         with self._writable() as engine:
             return resharded(engine.shards(), IndexName(index), shards, progress)
 
     def upgrade(self, progress: ShowProgress = no_progress) -> "Upgrade":
-        """Bring forward an archive that an older nwx made; return what was done.
+        """Upgrade an archive made by an older nwx; return what was done.
 
         On a search server, indices of an older form are copied as `reshard` does.
         """
@@ -188,16 +188,16 @@ class ArchiveIndices(ArchiveWork):
             return engine.upgrade(progress)
 
     def end_loading(self) -> None:
-        """Put back the settings that killed imports with bulk loading left."""
+        """Restore the settings that killed imports left in bulk-loading mode."""
         shards = self._whole().shards()
         shards.end_loading(shards.loaders())
 
     def check(
         self, progress: ShowProgress = no_progress, *, deep: bool = False
     ) -> "Iterator[Disagreement]":
-        """Yield what is damaged, and where the indices disagree with each other and the ledger.
+        """Yield damage, and disagreements between the indices and with the ledger.
 
-        `deep` compares each capture with its record too.
+        `deep` also compares each capture with its record.
         """
         from nwx.checks.agreement import check
 
@@ -211,10 +211,10 @@ class ArchiveIndices(ArchiveWork):
         check: bool = False,
         progress: ShowProgress = no_progress,
     ) -> str:
-        """Make a backup while others write to the archive; return its path, `place`/name.
+        """Make a backup, safe while others write to the archive; return its path, `place`/name.
 
-        `place` is a folder; of an archive on a server, the name of a snapshot repository. With
-        `keep` only so many backups stay there. With `check` one that does not agree is an error.
+        `place` is a folder or, for an archive on a server, the name of a snapshot repository. With
+        `keep`, only that many backups are kept. With `check`, an inconsistent backup is an error.
         """
         from nwx.checks.backups import back_up, checked
 
@@ -228,9 +228,9 @@ class ArchiveIndices(ArchiveWork):
         replace: bool = False,
         progress: ShowProgress = no_progress,
     ) -> None:
-        """Make the archive what it was in a backup, once that is brought forward and checked.
+        """Restore the archive from a backup, after the backup is upgraded and checked.
 
-        An existing archive is to `replace`; nobody may write to it meanwhile.
+        An existing archive needs `replace`; nobody may write to it during the restore.
         """
         from nwx.checks.backups import checked, restore_backup
 
@@ -242,7 +242,7 @@ class ArchiveIndices(ArchiveWork):
     def cdx_comparison(
         self, collection: str = "", excluded: "ExclusionList | None" = None
     ) -> "CdxComparison":
-        """Return a comparison of the archive with CDX files; listed captures may be missing."""
+        """Return a comparison of the archive with CDX files; `excluded` captures may be missing."""
         from nwx.checks.cdx_comparison import CdxComparison
 
         return CdxComparison(self._whole(), collection, excluded.covers if excluded else None)
@@ -258,7 +258,7 @@ class ArchiveIndices(ArchiveWork):
             engine.access_index().renew()
 
     def detach_dates(self, name: str, *, drop: bool = False) -> None:
-        """Detach a dates index; with `drop`, delete one that the archive made."""
+        """Detach a dates index; with `drop`, also delete it if the archive made it."""
         with self._writable() as engine:
             (engine.drop_dates if drop else engine.detach_dates)(name)
             engine.access_index().renew()
@@ -279,7 +279,7 @@ class ArchiveIndices(ArchiveWork):
         documents_only: bool = False,
         progress: ShowProgress = no_progress,
     ) -> "DatesReport":
-        """Add the dates in lists to a dates index, or `build` one of other indices and lists."""
+        """Add dates from lists to a dates index, or `build` one from other indices and lists."""
         from nwx.dedup.added_dates import add_dates, build_dates
 
         with self._writable() as engine:
@@ -290,20 +290,20 @@ class ArchiveIndices(ArchiveWork):
             )
 
     def dedup_scope(self, collection: str) -> str:
-        """Return whose captures crawlers of a collection are offered: archive or collection."""
+        """Return which captures a collection's crawlers are offered: archive or collection."""
         return self._whole().digests.scope(collection)
 
     def keep_dedup_scope(self, scope: str, collections: Sequence[str] = ()) -> None:
-        """Keep what `dedup_scope` returns for some collections, or for all others."""
+        """Store the deduplication scope of some collections, or the default of all others."""
         with self._writable() as engine:
             engine.digests.keep_scope(scope, collections or ("",))
 
     def add_digests(
         self, workers: int | None = None, progress: ShowProgress = no_progress
     ) -> "FurtherDigestsReport":
-        """Keep a SHA-1 and a SHA-256 of all payloads, from now on; return what was added.
+        """Add the SHA-1 and SHA-256 of all payloads, now and at each import; return the report.
 
-        Each file is read once: a stopped call goes on where it was.
+        Each file is read once: an interrupted call resumes where it stopped.
         """
         from nwx.bulk.pool import hidden_main_module
         from nwx.dedup.digest_lists import add_digests
@@ -317,10 +317,10 @@ class ArchiveIndices(ArchiveWork):
         workers: int | None = None,
         progress: ShowProgress = no_progress,
     ) -> "EnrichReport":
-        """Make fields of all payloads by enrichers, from now on; return what was changed.
+        """Run enrichers on all payloads, now and at each import; return the report.
 
-        `names` are of `nwx.extract.enrichers`, or "all"; by default those that the archive keeps.
-        Each file is read once: a stopped call goes on where it was.
+        `names` are of `nwx.extract.enrichers`, or "all"; by default those the archive already runs.
+        Each file is read once: an interrupted call resumes where it stopped.
         """
         from nwx.bulk.pool import hidden_main_module
         from nwx.importing.enrichment import enrich_archive
@@ -329,7 +329,7 @@ class ArchiveIndices(ArchiveWork):
             return enrich_archive(engine, names, workers, progress)
 
     def enrichers(self) -> tuple[str, ...]:
-        """Return the names of the enrichers that imports into this archive run."""
+        """Return the names of the enrichers that run when this archive imports files."""
         return self._whole().digests.enrichers()
 
     def export_digests(
@@ -341,9 +341,9 @@ class ArchiveIndices(ArchiveWork):
         *,
         algorithm: str = "",
     ) -> "DigestReport":
-        """Write the payload digests of the archive, or of CDX files; with `rate` as a filter.
+        """Write the payload digests of the archive or of CDX files; with `rate`, as a filter.
 
-        Those of the archive are by an `algorithm` (sha1, sha256), where that digest is known.
+        Digests of the archive are of an `algorithm` (sha1, sha256) where that digest is known.
         """
         from nwx.dedup.capture_filter import CaptureFilter
         from nwx.dedup.digest_lists import archive_payloads, cdx_payloads, export_digests
@@ -359,16 +359,16 @@ class ArchiveIndices(ArchiveWork):
     def compare_digests(
         self, first: str, second: str = "", *, algorithm: str = ""
     ) -> "DigestComparison":
-        """Return what two archives, CDX files or files of `export_digests` have in common.
+        """Return the digests shared by two archives, CDX files or files of `export_digests`.
 
-        `second` is by default this archive. Digests of archives are as `export_digests` has them.
+        `second` defaults to this archive. Archive digests are chosen as by `export_digests`.
         """
         from nwx.dedup.digest_lists import compare_digests
 
         return compare_digests(first, second, lambda place: self._captures_at(place, algorithm))
 
     def _captures_at(self, place: str, algorithm: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the captures of an archive that this viewer may see."""
+        """Yield the capture entries of an archive that this viewer may see."""
         from nwx.dedup.digest_lists import entries_by_algorithm
 
         if place:

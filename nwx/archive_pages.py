@@ -1,4 +1,4 @@
-"""The questions of the Python API that pages and programs ask with objects of the areas."""
+"""Queries of the Python API that web pages and programs make with typed objects of the areas."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -48,20 +48,20 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 
 class ArchivePages(ArchiveWork):
-    """Questions whose answers are made for a page, of a part of a list and what is around it."""
+    """Queries behind one web page: parts of lists with their totals, neighbours and states."""
 
     def hits(self, question: "Question") -> "Hits":
-        """Return the hits of a question that is ready; its own page is their `page()`."""
+        """Return the hits of a question; their `page()` is the page the question asks for."""
         from nwx.answers.hits import Hits
 
         return Hits(self._seen, question, self.settings.embedder)
 
     def search_state(self) -> str:
-        """Return a text that changes whenever the same question may find others, "" if unknown."""
+        """Return a text that changes whenever results of a query may change, "" if unknown."""
         return self._seen().search_state()
 
     def suggestions(self, typed: str) -> "Suggestions":
-        """Return titles and hosts that a text being typed may become."""
+        """Return title and host completions of a partly typed text."""
         from nwx.searching.suggestions import suggestions
 
         return suggestions(self._seen(), typed)
@@ -78,7 +78,7 @@ class ArchivePages(ArchiveWork):
         return [row.timestamp for row in first_of(rows, most)]
 
     def captures_of_key(self, key: str) -> "Iterator[Capture]":
-        """Stream the captures of a urlkey by date."""
+        """Stream the captures of a urlkey, ordered by date."""
         return self._seen().captures(key)
 
     def captures_at(self, key: str, timestamp: str) -> "Sequence[Capture]":
@@ -88,7 +88,7 @@ class ArchivePages(ArchiveWork):
         return captures_at(self._seen(), key, timestamp)
 
     def stored_document(self, id: str) -> "Document | None":
-        """Return a document without its dates and captures; raises HiddenError."""
+        """Return a document without its dates and captures; raises HiddenError if it is hidden."""
         from nwx.access.restricted_engine import check_document_shown
 
         engine = self._seen()
@@ -98,7 +98,7 @@ class ArchivePages(ArchiveWork):
         return found
 
     def documents_of(self, ids: Sequence[str]) -> "Mapping[str, Document]":
-        """Return the visible documents of some ids."""
+        """Return the visible documents by id; other ids are left out."""
         return self._seen().documents(ids)
 
     def document_near(self, url: str, timestamp: str = "") -> str | None:
@@ -112,13 +112,13 @@ class ArchivePages(ArchiveWork):
         return self._seen().dates(ids)
 
     def known_documents(self, ids: Sequence[str]) -> Collection[str]:
-        """Return those of some ids that are of documents."""
+        """Return the ids that belong to a document."""
         return self._seen().known(ids)
 
     def pack(
         self, selection: "WaczSelection", path: Path, form: str, progress: ShowProgress
     ) -> "PackReport":
-        """Write the records of a selection to a file: warc.gz, or wacz with its pages."""
+        """Write the records of a selection to a warc.gz file, or a wacz with a list of pages."""
         from nwx.exports import PackOptions, pack, pack_warc
 
         if form == "wacz":
@@ -141,12 +141,12 @@ class ArchivePages(ArchiveWork):
         limit: int = 50,
         by_year: bool = True,
     ) -> "UrlInlinks":
-        """Return the links to a urlkey with their counts, also by year, and some of them."""
+        """Return counts of the links to a urlkey, also by year, and one page of the links."""
         cell = LinkCell(year or None, collection)
         return self._links().of_key(key, cell, offset, limit, by_year=by_year)
 
     def link_years(self) -> list[int]:
-        """Return the years of the pages that have links."""
+        """Return the years in which pages with links were captured."""
         return self._links().links().years()
 
     def links_are_current(self) -> bool:
@@ -156,7 +156,7 @@ class ArchivePages(ArchiveWork):
     def link_graph(
         self, host: str = "", *, domains: bool = False, year: int = 0, top: int = 40
     ) -> "LinkGraph":
-        """Return the hosts, or domains, around one, or the most linked ones without it."""
+        """Return the hosts (or domains) linked with a host, or the most linked ones without it."""
         from nwx.links.kept_links import GraphKey
 
         return self._links().around(host, GraphKey(domains, LinkCell(year or None)), top)
@@ -187,7 +187,7 @@ class ArchivePages(ArchiveWork):
     def selected_captures(
         self, where: "tuple[FacetCondition, ...]", offset: int = 0, limit: int = 50
     ) -> "tuple[int, list[Capture]]":
-        """Return the number of captures that meet all conditions, and some of them, by month."""
+        """Return the number of captures that meet all conditions, and a page of them by month."""
         return self._facet_answers().captures(where, offset=offset, limit=limit)
 
     def quality(
@@ -201,9 +201,9 @@ class ArchivePages(ArchiveWork):
         order: str = "worst",
         limit: int | None = None,
     ) -> "PlaybackScores":
-        """Return how captured pages play, as `nwx check-playback` found it.
+        """Return the playback scores of captured pages, as stored by `nwx check-playback`.
 
-        `order` is worst (first), or newest: the last checked first.
+        `order` is worst (lowest score first) or newest (last checked first).
         """
         from nwx.answers.tables import PlaybackScores
         from nwx.engine.indices.quality_index import QualityOrder, review_index
@@ -214,17 +214,17 @@ class ArchivePages(ArchiveWork):
         return PlaybackScores(engine.quality_index(), review_index(engine), asked, by, limit)
 
     def has_scores(self) -> bool:
-        """Return whether pages were checked, as was found in the last 20 seconds."""
+        """Return whether any pages have playback scores; the answer is up to 20 seconds old."""
         from nwx.quality.scores import ScorePresence
 
         return bool(self._kept(ScorePresence))
 
     def score(self, id: str) -> "PlaybackScore | None":
-        """Return the score of a capture by its id, None if it was not checked."""
+        """Return the playback score of a capture by its id, None if it was not checked."""
         return self._seen().quality_index().score(id)
 
     def document_score(self, document: "Document", id: str) -> "PlaybackScore | None":
-        """Return the score of the latest checked capture of a document, None without any."""
+        """Return the playback score of a document's latest checked capture, None without any."""
         from nwx.quality.scores import document_score
 
         return document_score(self._seen(), document, id) if self.has_scores() else None
@@ -236,25 +236,25 @@ class ArchivePages(ArchiveWork):
         check_url_shown(self._seen(), url)
 
     def page_pictures(self) -> "PagePictures":
-        """Return what pages looked like: renders, and the pictures that documents are shown by."""
+        """Return the renders of pages, and the pictures that represent documents."""
         from nwx.quality.stored_renders import PagePictures
 
         return self._kept(PagePictures)
 
     def render(self, capture: "Capture") -> "StoredRender":
-        """Return the render stored as a capture; raises SourceError and FormatError."""
+        """Return the render stored as a capture; raises SourceError or FormatError."""
         from nwx.quality.stored_renders import read_render
 
         return read_render(self._places(), capture)
 
     def image(self, capture: "Capture") -> bytes:
-        """Return the payload of a captured image; raises SourceError and FormatError."""
+        """Return the payload of a captured image; raises SourceError or FormatError."""
         from nwx.quality.stored_blocks import read_image
 
         return read_image(self._places(), capture)
 
     def record(self, capture: "Capture", most_bytes: int) -> "StoredBlock":
-        """Return the stored record of a capture; raises SourceError and FormatError."""
+        """Return the stored record of a capture; raises SourceError or FormatError."""
         from nwx.quality.stored_blocks import block_of_capture
 
         return block_of_capture(self._places(), capture, most_bytes)
@@ -264,11 +264,11 @@ class ArchivePages(ArchiveWork):
         return self._seen().picture_index().search(asked)
 
     def similar_pictures(self, hash: int, limit: int = 50) -> "Sequence[SimilarPicture]":
-        """Return the pictures that look like an image of a perceptual hash."""
+        """Return the pictures with a perceptual hash similar to this one."""
         return self._seen().picture_index().similar(hash, limit)
 
     def picture(self, id: str, pages: int = 1_000) -> "ShownPicture | None":
-        """Return a picture and pages that show it, None if there is no such picture."""
+        """Return a picture and up to `pages` pages that show it, None for an unknown id."""
         from nwx.pictures.answers import ShownPicture
 
         index = self._seen().picture_index()
@@ -278,14 +278,14 @@ class ArchivePages(ArchiveWork):
     def hosts(
         self, name: str = "", *, sort: str = "captures", reverse: bool = False
     ) -> "HostTable":
-        """Return the hosts whose names contain a text, sorted by an order of HostOrder."""
+        """Return the hosts whose names contain a text; `sort` is a value of HostOrder."""
         from nwx.answers.host_table import HostOrder, KeptHosts
 
         order = chosen(HostOrder, sort)
         return self._kept(KeptHosts).table().chosen(name, order, reverse=reverse)
 
     def picture_map(self) -> "PictureMap":
-        """Return where pictures were taken, of as many as pages can reach."""
+        """Return the map of where pictures were taken, for at most PICTURE_WINDOW pictures."""
         from nwx.pictures.answers import PICTURE_WINDOW, PictureQuestion
         from nwx.pictures.map import WORLD, picture_map
 
@@ -295,7 +295,7 @@ class ArchivePages(ArchiveWork):
         return picture_map((one.picture for one in found.pictures), found.total.value)
 
     def missing_originals(self) -> "Rows[MissingOriginal]":
-        """Return the originals that revisits refer to and the archive lacks, most wanted first."""
+        """Return missing originals that revisits refer to, those with most revisits first."""
         from nwx.quality.missing_originals import MissingOriginal, missing_originals
 
         return Rows(MissingOriginal, lambda: missing_originals(self._seen()))
@@ -310,7 +310,7 @@ class ArchivePages(ArchiveWork):
         from_: DateOption = "",
         to: DateOption = "",
     ) -> "RepairList":
-        """Return the missing resources that mend most pages; raises UsageError for other kinds."""
+        """Return the missing resources that repair most pages; raises UsageError on wrong kinds."""
         from nwx.links.missing_urls import asked_pages
         from nwx.quality.missing_resources import asked_repairs
         from nwx.quality.repair_list import RepairList
@@ -319,7 +319,7 @@ class ArchivePages(ArchiveWork):
         return RepairList(self._seen(), asked)
 
     def stamp(self, *collections: str) -> str:
-        """Return a text that differs whenever captures, links or checks of collections changed."""
+        """Return a text that changes with the captures, links and checks of collections."""
         from nwx.quality.scores import checks_stamp
 
         engine = self._seen()
@@ -328,7 +328,7 @@ class ArchivePages(ArchiveWork):
         return repr((engine.hidden_key, versions, checks))
 
     def url_statuses(self, urls: Iterable[str]) -> Mapping[str, int]:
-        """Return the lowest status of the captures of URLs; those without any are left out."""
+        """Return the lowest status of the captures of each URL; URLs without one are left out."""
         keys = {}
         for url in urls:
             with suppress(UrlError):
@@ -347,7 +347,7 @@ class ArchivePages(ArchiveWork):
         return page_resources(self._seen(), document)
 
     def triples(self) -> "TripleStore | None":
-        """Return the visible facts that pages state, None if there are none."""
+        """Return the visible triples extracted from pages, None if there are none."""
         from nwx.steering.triples.archive_triples import visible_triples
 
         try:
@@ -364,7 +364,7 @@ class ArchivePages(ArchiveWork):
         return store.answer(query, self._query_limits())
 
     def entities(self) -> "EntityQuestions | None":
-        """Return what answers questions about entities, None without triples."""
+        """Return the interface for queries about entities, None without triples."""
         from nwx.steering.triples.entity_questions import EntityQuestions, KnownAnswers
 
         store, known = self.triples(), self._kept(KnownAnswers)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 
 class ArchiveRenders(ArchiveWork):
-    """How pages of an archive play and change, and what a monitor may tell."""
+    """Playback checks, page changes and reviews of an archive."""
 
     def page_tasks(self, query: str, collection: str = "") -> "tuple[Iterator[RenderTask], int]":
-        """Return the pages that a query finds, to be rendered, and how many there are."""
+        """Return render tasks for the pages that a query finds, and their number."""
         from nwx.quality.page_lists import document_pages, page_question
 
         engine, question = self._seen(), page_question(query, collection)
@@ -47,9 +47,9 @@ class ArchiveRenders(ArchiveWork):
         stopping: Callable[[], bool] = lambda: False,
         **rules: Any,
     ) -> "PlaybackReport":
-        """Render pages in playback and store their scores; `rules` are those of a check.
+        """Render pages in playback and store their scores; `rules` are passed to the check.
 
-        Renders are kept in `out` or a default file; `say` gets notes for the user.
+        Renders are written to `out` or a default file; `say` receives notes for the user.
         """
         from nwx.quality.playback.check import check_in_browsers
         from nwx.quality.render_writer import kept_renders
@@ -80,7 +80,7 @@ class ArchiveRenders(ArchiveWork):
     ) -> "Rows[SiteChange]":
         """Return the pages of a site that are gone, new or changed since a date.
 
-        With `latest` the last version of each page is compared with the one before it.
+        With `latest`, the last version of each page is compared with the previous one.
         """
         from nwx.searching.page_changes import SiteChange
 
@@ -92,20 +92,20 @@ class ArchiveRenders(ArchiveWork):
     def site_changes(
         self, site: str, *, since: DateOption = "", to: DateOption = "", latest: bool = False
     ) -> "SiteChanges":
-        """Return how a site changed since a date: its pages, the words that came and went."""
+        """Return the changes of a site since a date: its pages, and words added and removed."""
         from nwx.searching.page_changes import site_changes
 
         dates = date_bounds(since, to)
         return site_changes(self._seen(), site, *dates, latest=latest)
 
     def watched_sites(self) -> "Rows[WatchedSite]":
-        """Return the sites and URLs that are watched, by name."""
+        """Return the watched sites and URLs, by name."""
         from nwx.searching.page_changes import WatchedSite, watch_index
 
         return Rows(WatchedSite, watch_index(self._seen()).sites)
 
     def watch_site(self, site: str, *, webhook: str = "", by: str = "") -> "WatchedSite":
-        """Report changes of a site, a URL or a beginning of URLs from now on."""
+        """Watch a site, URL or URL prefix: report its changes from now on."""
         from nwx.searching.page_changes import new_watch, watch_index
 
         watched = new_watch(self._seen(), site, webhook, by)
@@ -114,7 +114,7 @@ class ArchiveRenders(ArchiveWork):
         return watched
 
     def unwatch_site(self, site: str) -> bool:
-        """Report changes of a site no more; return whether it was watched."""
+        """Stop watching a site; return whether it was watched."""
         from nwx.searching.page_changes import watch_index
 
         with self._writable() as engine:
@@ -125,8 +125,8 @@ class ArchiveRenders(ArchiveWork):
     ) -> "Rows[SiteChange]":
         """Return the changes of watched sites that were not reported yet.
 
-        `tell` is given each such site with its changes; unless it returns True they stay for the
-        next call.
+        `tell` is called with each changed site and its changes; unless it returns True, they are
+        reported again by the next call.
         """
         from nwx.searching.page_changes import SiteChange, newest_change, watch_index
 
@@ -160,7 +160,7 @@ class ArchiveRenders(ArchiveWork):
         """Store a person's verdict on the capture of a page: good, usable or bad.
 
         `capture` is the id of a checked capture, or the URL of a page as captured nearest to `at`.
-        Raises UsageError for another verdict, a malformed mark, and captures that are not there.
+        Raises UsageError on any other verdict, a malformed mark or an unknown capture.
         """
         from nwx.engine.indices.quality_index import review_index
         from nwx.quality.scores import made_review
@@ -173,18 +173,18 @@ class ArchiveRenders(ArchiveWork):
     def reviews(
         self, *, collection: str = "", reviewer: str = "", verdict: str = ""
     ) -> "Rows[Review]":
-        """Return the reviews of captures, the worst first."""
+        """Return the reviews of captures, worst first."""
         from nwx.engine.indices.quality_index import Review
 
         index = self._reviews()
         return Rows(Review, lambda: index.reviews(collection, reviewer, verdict))
 
     def reviews_of(self, capture: str) -> "list[Review]":
-        """Return the reviews of a capture by its id, the worst first."""
+        """Return the reviews of a capture by its id, worst first."""
         return self._reviews().of_captures([capture]).get(capture, [])
 
     def repair_reviews(self, collection: str = "") -> "list[Review]":
-        """Return the reviews that found a page bad or only usable, the worst first."""
+        """Return the reviews with the verdict bad or usable, worst first."""
         found = self._reviews().reviews(collection)
         return [one for one in found if one.verdict != "good"]
 
@@ -197,7 +197,7 @@ class ArchiveRenders(ArchiveWork):
         return [replace(one, crawls=crawls.get(one.collection, ())) for one in counts]
 
     def review_queue(self, reviewer: str, collection: str = "") -> "Iterator[PlaybackScore]":
-        """Stream the checked pages that a reviewer has not judged, the lowest score first."""
+        """Stream the checked pages that a reviewer has not judged, lowest score first."""
         from nwx.quality.scores import review_queue
 
         return review_queue(self._seen(), reviewer, collection)
@@ -205,14 +205,14 @@ class ArchiveRenders(ArchiveWork):
     def queue_repairs(
         self, urls: Iterable[str], listed: int, crawl: str, address: str | None
     ) -> "QueuedUpdates":
-        """Put missing resources into the queue, the first with the highest priority."""
+        """Put missing resources into the queue, the first URL with the highest priority."""
         from nwx.steering.queue.queue_work import queue_repairs
 
         with self._work() as engine:
             return queue_repairs(engine, urls, listed, crawl, address)
 
     def crawl_collection(self, name: str) -> str:
-        """Return the collection of a crawl's specification, "" without one or without archive."""
+        """Return the collection in a crawl's specification, "" without one or without archive."""
         from nwx.steering.specifications.specification_store import specification_of
 
         try:
@@ -222,7 +222,7 @@ class ArchiveRenders(ArchiveWork):
         return specification_of(stored).collection if stored else ""
 
     def hidden_urls(self, urls: Collection[str]) -> Collection[str]:
-        """Return which URLs access rules hide from the viewer."""
+        """Return the URLs that access rules hide from the viewer."""
         from nwx.access.restricted_engine import RestrictedEngine
 
         engine = self._seen()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
 
 
 class ArchiveRules(ArchiveWork):
-    """The access rules and rankings of an archive; `by` is the user noted in a log."""
+    """The access rules, rankings and judgements of an archive; `by` is the user in the log."""
 
     def rules(self) -> "Sequence[AccessRule]":
         """Return the access rules."""
@@ -52,9 +52,9 @@ class ArchiveRules(ArchiveWork):
         by: str = "",
         collection: str = "",
     ) -> "RuleFileReport":
-        """Store the rules in a file of pywb (.aclj), of nwx, or of URLs with an action.
+        """Store the rules in a file: pywb's (.aclj), nwx's, or a list of URLs with an `action`.
 
-        With `collection`, each holds for that collection only.
+        With `collection`, the rules apply to that collection only.
         """
         from nwx.access.rule_requests import load_rules
 
@@ -62,14 +62,14 @@ class ArchiveRules(ArchiveWork):
             return load_rules(engine, stream, reason, action, by, collection)
 
     def remove_rules(self, ids: Iterable[str], by: str = "") -> tuple[int, list[str]]:
-        """Remove access rules; return how many, and which kept purged captures out of imports."""
+        """Remove access rules; return their number, and those that kept out purged captures."""
         from nwx.access.rule_requests import removed_rules
 
         with self._writable() as engine:
             return removed_rules(engine, ids, by)
 
     def rule_changes(self, limit: int = 50, offset: int = 0) -> "Sequence[AccessChange]":
-        """Return who changed which access rules, the last change first."""
+        """Return the changes of access rules with their authors, last change first."""
         return self._whole().access_index().changes(limit, offset)
 
     def has_rules(self) -> bool:
@@ -87,9 +87,9 @@ class ArchiveRules(ArchiveWork):
         digest: str = "",
         file: str = "",
     ) -> "UrlDecisions":
-        """Return which access rule decides about a capture of a URL, whether it exists or not.
+        """Return the access rule that decides about a capture of a URL, existing or not.
 
-        For those who see all, existing captures of the URL are listed too.
+        For viewers who see everything, existing captures of the URL are also listed.
         """
         from nwx.access.rule_requests import url_decisions
 
@@ -116,7 +116,7 @@ class ArchiveRules(ArchiveWork):
         by: str = "",
         progress: ShowProgress = no_progress,
     ) -> "Takedown":
-        """Exclude captures from now on; with `purge`, also remove them from all indices for good.
+        """Exclude captures at once; with `purge`, also remove them from all indices for good.
 
         `target` is a URL, prefix, host, domain, digest or archive file.
         """
@@ -140,18 +140,18 @@ class ArchiveRules(ArchiveWork):
         return self._judgements().rankings()
 
     def ranking(self, name: str) -> "Ranking":
-        """Return the ranking of a name; raises UsageError if there is none."""
+        """Return a ranking by name; raises UsageError if it does not exist."""
         from nwx.query.rankings import BUILT_IN
 
         return BUILT_IN.get(name) or self._judgements().ranking(name)
 
     def save_ranking(self, name: str, **weights: float) -> "Ranking":
-        """Store a ranking: title, headings, text, url, anchors, inlinks, phrase, below_pages."""
+        """Store weights of title, headings, text, url, anchors, inlinks, phrase and below_pages."""
         with self._writable():
             return self._judgements().save_ranking(name, weights)
 
     def remove_ranking(self, name: str) -> bool:
-        """Remove a stored ranking; return whether there was one."""
+        """Remove a stored ranking; return whether it existed."""
         with self._writable():
             return self._judgements().remove_ranking(name)
 
@@ -160,14 +160,14 @@ class ArchiveRules(ArchiveWork):
         self.add_judgements([(query, url, grade, judge)])
 
     def add_judgements(self, judgements: "Iterable[tuple[str, str, int, str]]") -> int:
-        """Store judgements: query, URL, grade and judge; return how many."""
+        """Store judgements, each a query, URL, grade and judge; return their number."""
         from nwx.evaluation.judgements import Judgement
 
         with self._writable():
             return self._judgements().add(Judgement(*one) for one in judgements)
 
     def judge_queries(self, queries: Iterable[str] = ()) -> list[str]:
-        """Store queries to be judged; return all of them."""
+        """Store queries to be judged; return all queries stored so far."""
         if given := list(queries):
             with self._writable():
                 self._judgements().add_queries(given)
@@ -182,9 +182,9 @@ class ArchiveRules(ArchiveWork):
     def to_judge(
         self, query: str, judge: str = "", rankings: Sequence[str] = (), *, again: bool = False
     ) -> list[Hit]:
-        """Return the first hits of several rankings in an order that tells nothing.
+        """Return the first hits of several rankings, in an order that does not reveal the ranking.
 
-        Those that this judge has judged are left out unless `again`.
+        Hits that this judge has already judged are left out unless `again`.
         """
         from nwx.evaluation.workbench import pooled
 
@@ -194,13 +194,13 @@ class ArchiveRules(ArchiveWork):
         return [hit for hit in hits if again or hit.url not in judged]
 
     def agreement(self) -> "list[Agreement]":
-        """Return how far each two judges agree on what both judged (Cohen's kappa)."""
+        """Return the agreement (Cohen's kappa) of each two judges on what both judged."""
         from nwx.evaluation.workbench import agreements
 
         return agreements(self.judgements())
 
     def qrels(self, path: str | PathLike[str] = "") -> "Qrels":
-        """Return the grades by query and urlkey: of a file, else of the archive's judges."""
+        """Return the grades by query and urlkey, from a file or the archive's judgements."""
         from nwx.evaluation.judgements import qrels_of, read_judgements
 
         return qrels_of(read_judgements(Path(path)) if path else self.judgements())
@@ -222,7 +222,7 @@ class ArchiveRules(ArchiveWork):
         qrels: "Qrels | None" = None,
         runs: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     ) -> "tuple[list[Evaluation], Mapping[str, Mapping[str, Sequence[str]]]]":
-        """Return what `evaluate` does, and the results by ranking and query."""
+        """Return the evaluations of `evaluate`, and the results by ranking and query."""
         from nwx.evaluation.workbench import compared
 
         names = rankings or ("default", "older")
@@ -234,7 +234,7 @@ class ArchiveRules(ArchiveWork):
         self, save: str = "", *, ranking: str = "default", measure: str = "",
         qrels: "Qrels | None" = None,
     ) -> "Tuning":  # fmt: skip
-        """Try weights, and store the best as `save` if they gain on the queries held out."""
+        """Search for better weights; store them as `save` if they gain on held-out queries."""
         from nwx.evaluation.workbench import tune
 
         grades = self.qrels() if qrels is None else qrels

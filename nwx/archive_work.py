@@ -40,11 +40,11 @@ _Made = TypeVar("_Made")
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 _SORT_BYTES = 128 << 20
 BUILT_INDICES = ("facets", "links", "pictures", "vectors")
-"""What `Archive.build` builds."""
+"""The indices that `Archive.build` builds."""
 
 
 class ArchiveWork:
-    """An archive that is opened when it is first needed, and the work on it."""
+    """An archive opened on first use; imports, builds and exports."""
 
     def __init__(self, settings: Settings, viewer: Viewer = EVERYBODY) -> None:
         self.settings = settings
@@ -61,9 +61,9 @@ class ArchiveWork:
     def over(
         cls, engine: "Engine", settings: Settings | None = None, files: "FilePlaces | None" = None
     ) -> Self:
-        """Return the archive of an open engine with all that it shows, for several threads.
+        """Return an archive over an open engine, with nothing hidden, for use by several threads.
 
-        Its opener closes the engine. `files` find the archive files.
+        The caller closes the engine. `files` locates the archive files.
         """
         made = cls(settings or Settings(engine.address), Viewer(role=Role.ADMINISTRATOR))
         made._engine, made._files, made._is_shared = engine, files, True
@@ -79,7 +79,7 @@ class ArchiveWork:
         self._made.clear()
 
     def _kept(self, make: "Callable[[Engine], _Made]") -> _Made:
-        """Return what `make` made of the archive as the viewer sees it, made once."""
+        """Return `make(engine)` for the engine as the viewer sees it, cached until it changes."""
         engine = self._seen()
         with self._guard:
             kept = self._made.get(make)
@@ -90,7 +90,7 @@ class ArchiveWork:
 
     @contextmanager
     def _writable(self, progress: ShowProgress = no_progress) -> "Iterator[Engine]":
-        """Give the archive opened for writing, with all that rules hide; may be nested."""
+        """Open the engine for writing within a context, including hidden data; may be nested."""
         if self._is_shared or self._is_writing:
             yield self._whole()
             return
@@ -105,7 +105,7 @@ class ArchiveWork:
 
     @contextmanager
     def _work(self, *, writes: bool = True) -> "Iterator[Engine]":
-        """Give the archive as the viewer sees it, opened for writing if that is needed."""
+        """Open the engine as the viewer sees it within a context, for writing if `writes`."""
         if not writes:
             yield self._seen()
             return
@@ -113,13 +113,13 @@ class ArchiveWork:
             yield self._seen()
 
     def _whole(self) -> "Engine":
-        """Return the archive with all that rules hide."""
+        """Return the engine, including all data that access rules hide."""
         if self._engine is None:
             self._engine = open_engine(self.settings, read_only=True)
         return self._engine
 
     def _seen(self) -> "Engine":
-        """Return the archive as the viewer sees it, by the rules of this moment."""
+        """Return the engine as the viewer sees it by the current access rules."""
         engine = self._whole()
         if self.viewer.sees_all or not engine.access_index().rules().rules:
             return engine
@@ -150,7 +150,7 @@ class ArchiveWork:
     ) -> "ImportReport":
         """Import archive files (files, folders, globs, addresses); return a report.
 
-        Creates a missing archive. `exclude` are lists written by `dedup_cdx`. `options` are the
+        Creates a missing archive. `exclude` names lists written by `dedup_cdx`. `options` are the
         fields of `ImportOptions`: jobs, verify, deduplicate, parser … Captures already in the
         archive are skipped; an interrupted import resumes where it stopped.
         """
@@ -188,9 +188,9 @@ class ArchiveWork:
     ) -> "Mapping[str, BuildReport]":
         """Update built indices (facets, links, pictures, vectors); return a report of each.
 
-        Without names, builds all that are stale or missing; vectors only if they were ever built.
-        Links are loaded from `inverted`, a folder written by `nwx spark links`, if it has them.
-        `options` are those of `FacetBuildOptions`, for facets: min_captures, sites, memory_bytes.
+        Without names, builds those stale or missing; vectors only if they were built before.
+        Links in `inverted`, a folder written by `nwx spark links`, are loaded instead of read anew.
+        `options` are the fields of `FacetBuildOptions`: min_captures, sites, memory_bytes.
         """
         from nwx.bulk.pool import hidden_main_module
 
@@ -219,7 +219,7 @@ class ArchiveWork:
     def stale(self, *, anew: bool = False, known: bool = False) -> tuple[str, ...]:
         """Return the built indices that are stale or missing (vectors: stale), all with `anew`.
 
-        With `known`, only those that were ever built.
+        With `known`, returns only indices that were built before.
         """
         optional = BUILT_INDICES if known else ("vectors",)
         found = (name for name in BUILT_INDICES if name not in optional or self.is_built(name))
@@ -283,7 +283,7 @@ class ArchiveWork:
     def export_captures(
         self, folder: str | PathLike[str], progress: ShowProgress = no_progress
     ) -> "ExportReport":
-        """Write the captures as Parquet, a folder a month, into a new folder."""
+        """Write the captures as Parquet into a new folder, with a subfolder for each month."""
         from nwx.exports.captures import export_captures
 
         return export_captures(self._seen(), Path(folder), progress)
@@ -295,9 +295,9 @@ class ArchiveWork:
         crawl: str = "",
         progress: ShowProgress = no_progress,
     ) -> "CcIndexReport":
-        """Write Common Crawl's columnar index of the captures, or of CDX files, as Parquet.
+        """Write the captures, or CDX files, as Common Crawl's columnar index in Parquet.
 
-        `crawl` is by default each capture's collection.
+        `crawl` defaults to each capture's collection.
         """
         from nwx.exports.cc_index_files import (
             archive_frames,
@@ -352,10 +352,10 @@ class ArchiveWork:
         workers: int | None = None,
         progress: ShowProgress = no_progress,
     ) -> "ExtractReport":
-        """Write what is extracted from archive files: `wat`, `wet` or `derivatives`.
+        """Write extracts of archive files: `form` is `wat`, `wet` or `derivatives`.
 
-        Without `files` from those of the archive, as the viewer sees them. WAT and WET files that
-        the folder has already are left as they are.
+        `files` defaults to those of the archive, as the viewer sees them. WAT and WET files already
+        in the folder are kept.
         """
         from nwx.exports.archive_inputs import given_inputs, ledger_inputs
         from nwx.exports.derivatives import export_derivatives
@@ -380,7 +380,7 @@ class ArchiveWork:
         with_resources: bool = False,
         progress: ShowProgress = no_progress,
     ) -> "PackReport":
-        """Write the records of the hits of a query to a WARC file."""
+        """Write the records of all hits of a query to a WARC file."""
         from nwx.exports import WaczSelection, pack_warc
 
         first, last = date_bounds(from_, to)

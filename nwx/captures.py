@@ -1,4 +1,4 @@
-"""What counts as a capture or a page, and captures as tuples of values."""
+"""Tests for captures, pages and URL lists; captures as tuples and columns of values."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,26 +10,26 @@ from nwx.model import Capture
 from nwx.values.records import copied
 
 RECORD_TYPES = frozenset(("response", "resource", "revisit", "conversion"))
-"""The types of records that can be captures."""
+"""The record types that can be captures."""
 
 FIELDS_TYPE = "application/warc-fields"
-"""The MIME type of crawlers' notes."""
+"""The MIME type of crawler metadata records."""
 
 NOTE_SCHEMES = ("metadata:", "warcinfo:", "filedesc:")
-"""How the URLs of notes begin: wget's, of warcinfo records in CDX, of the heads of ARC files."""
+"""URL prefixes of records that are not captures: wget's metadata, warcinfo, ARC file headers."""
 
 _NO_STATUS = ("", "-")
 _WARCINFO_TYPE = "warc-info"
 _TYPED = "warc/"
 _ARC_HEAD = "arc/"
-_ANVL_TYPE = "text/anvl"  # of notes, as of WARC 0.17
+_ANVL_TYPE = "text/anvl"  # crawler metadata in WARC 0.17
 
 DOUBTFUL_TYPES = (_ARC_HEAD, _ANVL_TYPE)
-"""How MIME types of rows that may be no captures begin, those with `warc` in them apart."""
+"""MIME type prefixes of rows that may not be captures, besides types that contain `warc`."""
 
 
 def is_captured(record_type: str, content_type: str, url: str) -> bool:
-    """Return whether a record is a capture; `content_type` is that of its WARC header."""
+    """Return whether a record is a capture; `content_type` is from its WARC header."""
     if record_type not in RECORD_TYPES or url.startswith(NOTE_SCHEMES):
         return False
     return record_type != "resource" or not content_type.startswith(FIELDS_TYPE)
@@ -52,26 +52,26 @@ def names_capture(mime: str, status: str, url: str) -> bool:
 
 _DERIVED = "document_id"
 VALUE_FIELDS = tuple(name for name in Capture._fields if name != _DERIVED)
-"""The fields of a capture that its values are of, in order: the id of its document follows."""
+"""The fields of CaptureTuple, in order; the document id is left out, as it is computed."""
 
 DEFAULT_VALUES: Mapping[str, str] = {
     name: default for name, default in Capture._field_defaults.items() if isinstance(default, str)
 }
-"""What the last fields are where nothing is said of them."""
+"""The default values of the last fields."""
 
 CaptureTuple = tuple[Any, ...]
-"""The values of a capture; those at the end that are as by default may be left out."""
+"""The values of a capture; trailing values equal to their defaults may be left out."""
 
 _PLACE = Capture._fields.index(_DERIVED)
 _URL, _DIGEST = VALUE_FIELDS.index("url"), VALUE_FIELDS.index("digest")
 
 
 CaptureColumns = dict[str, Sequence[Any]]
-"""The values of captures by field, all VALUE_FIELDS of them."""
+"""The values of captures by field, with all VALUE_FIELDS."""
 
 
 class CaptureValues(Sequence[Capture]):
-    """Captures by their values, in rows (CaptureTuple) or by column; each is made on request."""
+    """Captures stored as rows (CaptureTuple) or columns; each Capture is created on access."""
 
     __slots__ = ("_columns", "_rows")
 
@@ -119,7 +119,7 @@ def joined_columns(parts: Sequence[CaptureValues]) -> CaptureColumns:
 
 
 def with_defaults(columns: CaptureColumns, number: int) -> CaptureColumns:
-    """Return all columns of so many captures; those that are not there have their defaults."""
+    """Return all columns of `number` captures, missing ones filled with their defaults."""
     return {
         name: columns[name] if name in columns else [DEFAULT_VALUES[name]] * number
         for name in VALUE_FIELDS
@@ -134,7 +134,7 @@ def _columns_of(rows: Sequence[CaptureTuple]) -> CaptureColumns:
 
 
 def capture_of_values(row: CaptureTuple) -> Capture:
-    """Return the capture of values in the order of VALUE_FIELDS."""
+    """Return the capture with these values, which are in the order of VALUE_FIELDS."""
     url, digest = row[_URL], row[_DIGEST]
     document = document_id(document_key(url, digest)) if digest else ""
     values: CaptureTuple = (*row[:_PLACE], document, *row[_PLACE:])
@@ -156,7 +156,7 @@ class PagePlace(NamedTuple):
     """An HTML document, and the location of its record.
 
     `source_file` is a name as in `Capture`. `hops` is Heritrix's path from the seed, one letter a
-    hop, "" if not recorded. `is_list`: it is a list of URLs instead, such as a feed.
+    hop, "" if not recorded. With `is_list` it is a list of URLs instead, such as a feed.
     """
 
     document_id: str
@@ -189,13 +189,13 @@ _LIST_URL = re.compile(r"/robots\.txt$|/[^/?]*sitemap[^/?]*\.xml\.gz$", re.IGNOR
 
 
 def is_url_list(capture: Capture) -> bool:
-    """Return whether a capture may be a feed, a sitemap, or a robots.txt that names some."""
+    """Return whether a capture may be a feed, a sitemap or a robots.txt (which lists sitemaps)."""
     is_list = _LIST_TYPE.fullmatch(capture.content_type) or _LIST_URL.search(capture.url)
     return bool(is_list) and not is_page(capture) and _is_success(capture)
 
 
 def page_places(captures: Iterable[Capture], *, lists: bool = False) -> Iterator[PagePlace]:
-    """Yield the places of captures that hold pages, or `lists` of URLs, in their order."""
+    """Yield the places of captures that are pages or, with `lists`, URL lists, in their order."""
     for capture in captures:
         is_list = lists and is_url_list(capture)
         if is_list or is_page(capture):

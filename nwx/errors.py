@@ -1,8 +1,8 @@
 """All errors that nwx raises on purpose.
 
 NwxError
-├── UsageError                 a wrong option, value or combination (exit code 2)
-│   ├── SettingsError          a wrong value in the environment or a configuration file
+├── UsageError                 an invalid option, value or combination (exit code 2)
+│   ├── SettingsError          an invalid value in the environment or a configuration file
 │   ├── QueryError             a query that cannot be parsed; has the position
 │   ├── SpecificationError     an invalid crawl specification; has all problems
 │   ├── CdxQueryError          an invalid parameter of the CDX server
@@ -14,12 +14,12 @@ NwxError
 │   └── CdxError               a CDX or CDXJ line; has file and line
 ├── SourceError                a file, folder or address that cannot be opened or read
 │   ├── SourceConflictError    another file of the same name is already in the archive
-│   └── CaptureIndexError      a served index of captures that cannot be read; names no paths
+│   └── CaptureIndexError      a served capture index that cannot be read; names no paths
 ├── WithheldError              an answer that would reveal what access rules hide
 ├── CrawlerError               a crawler's queue refuses a request; has the item
-│   └── CrawlerUnavailableError unavailable or busy: the same can be sent later
+│   └── CrawlerUnavailableError unavailable or busy: the request can be repeated later
 ├── JobError                   work on Spark that cannot start, or fails on a machine
-└── EngineError                an engine that cannot do what was asked
+└── EngineError                an engine that cannot carry out a request
     ├── EngineUnavailableError unavailable, or does not answer in time
     │   └── PartialAnswerError some of its shards do not answer
     ├── EngineBusyError        another writer holds it
@@ -27,9 +27,9 @@ NwxError
     ├── EngineVersionError     its index was made by another version of nwx
     ├── EngineFullError        no space left to write
     ├── NotBuiltError          an index that was never built
-    ├── QuestionTimeoutError   an answer that takes longer than a question may
+    ├── QuestionTimeoutError   a query that exceeds its time limit
     ├── BlobError              a stored blob is missing or damaged
-    ├── StaleMarkError         a mark of captures that the archive did not give
+    ├── StaleMarkError         a mark in the captures that the archive does not recognize
     └── WindowError            a page beyond the last that can be requested
 
 A message is lower case: what was found, where, what to do. A message that can appear on a page
@@ -50,7 +50,7 @@ class ErrorText:
     `template` is the text with gettext's placeholders, `%(name)s`, and `values` has their values;
     without values, a `%` is literal. Write it as a literal at the call, so that `make messages`
     finds it. Pass counts as numbers: they are formatted with the language's thousands separators.
-    Pass errors as they are: they are translated too. Other values are stored as their text.
+    Pass errors as objects: they are also translated. Other values are stored as text.
     """
 
     __slots__ = ("template", "values")
@@ -67,7 +67,7 @@ class ErrorText:
         return self.template % {name: _english(value) for name, value in self.values.items()}
 
     def to_json(self) -> dict[str, object]:
-        """Return the text as an object of JSON, which `from_json` reads again."""
+        """Return the text as a JSON object that `from_json` reads."""
         values = {
             name: value.to_json() if isinstance(value, ErrorText) else value
             for name, value in self.values.items()
@@ -107,7 +107,7 @@ class NwxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class InsteadOf:
-    """A context in which an error replaces others, with their reason."""
+    """A context in which an error replaces other errors and keeps their reason."""
 
     kind: type[NwxError]
     errors: _Errors
@@ -123,11 +123,11 @@ class InsteadOf:
 
 
 class UsageError(NwxError):
-    """A wrong option, value or combination of them."""
+    """An invalid option, value or combination of them."""
 
 
 class SettingsError(UsageError):
-    """A wrong value in the environment or in a configuration file."""
+    """An invalid value in the environment or in a configuration file."""
 
 
 class QueryError(UsageError):
@@ -158,7 +158,7 @@ class SpecificationError(UsageError):
 
 
 class CdxQueryError(UsageError):
-    """A parameter of the CDX server that makes no sense."""
+    """An invalid parameter of the CDX server."""
 
 
 class ProtocolError(UsageError):
@@ -218,7 +218,7 @@ class SourceConflictError(SourceError):
 
 
 class CaptureIndexError(SourceError):
-    """An index of captures that is served and cannot be read; its message names no paths."""
+    """A served capture index that cannot be read; the message names no paths."""
 
 
 class WithheldError(NwxError):
@@ -237,7 +237,7 @@ class CrawlerError(NwxError):
 
 
 class CrawlerUnavailableError(CrawlerError):
-    """A crawler's queue that is away or busy; `retry_seconds` after which it asks to come back."""
+    """A crawler's queue that is unavailable or busy; retry after `retry_seconds`."""
 
     def __init__(self, message: str | ErrorText, retry_seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -245,23 +245,23 @@ class CrawlerUnavailableError(CrawlerError):
 
 
 class JobError(NwxError):
-    """Work on Spark that cannot start, or that fails on a machine."""
+    """Work on Spark that cannot start or fails on a machine."""
 
 
 class EngineError(NwxError):
-    """An engine that cannot do what was asked."""
+    """An engine that cannot carry out a request."""
 
 
 class NoArchiveError(EngineError):
-    """No archive in the folder that was named."""
+    """A folder that contains no archive."""
 
 
 class EngineUnavailableError(EngineError):
-    """An engine that is away or does not answer in time."""
+    """An engine that is unavailable or does not answer in time."""
 
 
 class PartialAnswerError(EngineUnavailableError):
-    """An engine with some shards unavailable: its answer would be incomplete."""
+    """An engine with unavailable shards: its answer would be incomplete."""
 
 
 class EngineBusyError(EngineError):
@@ -281,11 +281,11 @@ class EngineFullError(EngineError):
 
 
 class NotBuiltError(EngineError):
-    """An index that was never built, such as that of links."""
+    """An index that was never built, such as the index of links."""
 
 
 class QuestionTimeoutError(EngineError):
-    """A question that was stopped: its answer takes longer than allowed, or nobody waits for it."""
+    """A query that was stopped: it exceeded its time limit, or the client went away."""
 
 
 class BlobError(EngineError):
@@ -293,15 +293,15 @@ class BlobError(EngineError):
 
 
 class StaleMarkError(EngineError):
-    """A mark that the captures of an archive do not know, as where they were made anew since."""
+    """A mark that an archive's captures do not recognize, for example after they were rebuilt."""
 
 
 class WindowError(EngineError, UsageError):
-    """A page beyond the last that can be asked for."""
+    """A page beyond the last that can be requested."""
 
 
 def _value(value: object) -> str | int | float | ErrorText:
-    """Return a value in its stored form, which can be pickled between processes."""
+    """Return a value in a form that can be pickled between processes."""
     if isinstance(value, NwxError):
         return value.text
     if isinstance(value, (ErrorText, int, float)):

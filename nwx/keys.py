@@ -1,4 +1,4 @@
-"""The identity of documents and captures, and the names of collections, which ids begin with."""
+"""Keys and ids of documents and captures, and valid names of collections."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ _BROWSED = ("http:", "https:", "ftp:", "gopher:", "gemini:", "file:")
 
 
 def check_collection(name: str) -> None:
-    """Raise UsageError where a name cannot be given to a collection."""
+    """Raise UsageError on a name that is not valid for a collection."""
     if not _COLLECTION.fullmatch(name):
         shown = name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…"
         raise UsageError(
@@ -44,24 +44,24 @@ def document_ids(keys: Iterable[str]) -> bytes:
 def capture_id(collection: str, source_file: str, offset: int) -> str:
     """Return the id of a capture, `<collection>/<file name>@<offset>`.
 
-    File names may contain a slash, names of collections must not (`check_collection`), so that no
-    two captures share an id.
+    File names may contain a slash, collection names must not (`check_collection`), so that ids are
+    unique.
     """
     return f"{collection}/{source_file}@{offset}"
 
 
 def id_of_capture(capture: Capture) -> str:
-    """Return the id of a capture by its place."""
+    """Return the id of a capture from its collection, file and offset."""
     return capture_id(capture.collection, capture.source_file, capture.source_file_offset)
 
 
 def capture_key(capture: Capture) -> str:
-    """Return the key of a document that a capture has for itself: its document's, and its place."""
+    """Return the key of a document that is not shared with other captures, `<key> <capture id>`."""
     return f"{document_key(capture.url, capture.digest)} {id_of_capture(capture)}"
 
 
 def holds(capture: Capture, id: str) -> bool:
-    """Return whether a capture belongs to the document of an id, shared or separate."""
+    """Return whether a capture belongs to the document with an id, shared or of its own."""
     return bool(capture.document_id) and (
         capture.document_id == id or document_id(capture_key(capture)) == id
     )
@@ -70,8 +70,8 @@ def holds(capture: Capture, id: str) -> bool:
 def precedence(capture: Capture) -> int:
     """Return the rank of a capture as its document's source, below 2**63.
 
-    The earliest capture ranks highest and ties are broken by place, so that a document does not
-    depend on the order in which captures arrive.
+    The earliest capture ranks highest, ties are broken by capture id: a document does not depend on
+    the order in which captures arrive.
     """
     place = id_of_capture(capture).encode("utf-8", "surrogatepass")
     tie = hashlib.blake2b(place, digest_size=2).digest()
@@ -79,7 +79,7 @@ def precedence(capture: Capture) -> int:
 
 
 def makes_document(capture: Capture) -> bool:
-    """Return whether a capture with its payload is a version of something people browse.
+    """Return whether a capture makes a document: it has a payload and a URL that people browse.
 
     Revisits have no payload; dns:, whois: and urn: URLs are not pages.
     """
@@ -89,5 +89,5 @@ def makes_document(capture: Capture) -> bool:
 
 
 def is_browsed(url: str) -> bool:
-    """Return whether a URL is one that people browse."""
+    """Return whether a URL has a scheme that people browse: http, https, ftp, gopher …"""
     return url[:8].lower().startswith(_BROWSED)

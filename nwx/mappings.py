@@ -1,4 +1,4 @@
-"""The mappings of the indices, the one truth for both engines."""
+"""The mappings of the indices, shared by all engines."""
 
 import json
 from functools import cache
@@ -18,7 +18,7 @@ def mapping_file(name: str) -> str:
 
 @cache
 def mapping(index: IndexName) -> dict[str, Any]:
-    """Return the mapping of an index as Elasticsearch takes it; do not change it."""
+    """Return the mapping of an index in Elasticsearch's format; do not modify it."""
     loaded: dict[str, Any] = json.loads(mapping_file(f"{index}.json"))
     return loaded
 
@@ -36,15 +36,15 @@ def version(index: IndexName) -> int:
 
 
 FieldValue = str | tuple[str | int, ...]
-"""The value of a field that an enricher made."""
+"""The value of an enricher's field."""
 
 OTHER_FIELDS = "other_fields"
-"""The field of the fields that no mapping knows, each value as `name=value`."""
+"""The field that collects fields without a mapping, each as `name=value`."""
 
 
 @cache
 def enriched_fields(*, searched: bool = False) -> dict[str, str]:
-    """Return the types of the fields of documents that enrichers make, or of `searched` ones."""
+    """Return the types of document fields made by enrichers, with `searched` only indexed ones."""
     return {
         name: field["type"]
         for name, field in properties(IndexName.DOCUMENTS).items()
@@ -55,6 +55,6 @@ def enriched_fields(*, searched: bool = False) -> dict[str, str]:
 
 @cache
 def elided_articles() -> frozenset[str]:
-    """Return the articles that are left out before the apostrophe of a word."""
+    """Return the articles that are removed together with the apostrophe after them (`l'`)."""
     analysis = mapping(IndexName.DOCUMENTS)["settings"]["analysis"]
     return frozenset(analysis["filter"]["elision"]["articles"])

@@ -14,30 +14,30 @@ from nwx.data_classes import dataclass
 DEFAULT_COLLECTION = "default"
 _FIELDS = "__dataclass_fields__"
 PARSERS = ("fast", "bs4")
-"""How HTML is read by `nwx.extract`: by lexbor, or by BeautifulSoup with lxml."""
+"""The HTML parsers of `nwx.extract`: lexbor, or BeautifulSoup with lxml."""
 
 STANDARD_INPUT = "-"
-"""How standard input is named where a path is asked for."""
+"""The name of standard input in place of a path."""
 
 EXCLUDED, UNDEDUPLICATED, UNREADABLE = "excluded", "undeduplicated", "unreadable"
-"""Counts of a file: captures that were left out, those that may have their own document, and 1
-where nothing of it could be read; such an entry gives way to that of any file of its name."""
+"""Counts of a file: captures left out by lists, captures that may have their own document, and 1
+if nothing could be read; such an entry is replaced by any other file of the same name."""
 
 PURGED, DIGESTED = "purged", "digested"
-"""Counts of captures that access rules keep out, and of those imported with further digests."""
+"""Counts of captures kept out by access rules, and of captures with additional digests."""
 
 ANCHORS_KEPT = 100
-"""So many anchor texts of the links to a URL are kept, from other hosts and from its own each."""
+"""The most anchor texts kept for a URL, both from other hosts and from its own host."""
 
 ANCHOR_CHARACTERS = 1_000
-"""The longest anchor text; what is behind is cut off."""
+"""The longest anchor text; the rest is cut off."""
 
 MAIN_DATES = "main"
-"""The name of the dates index that every archive has; others are named by who makes them."""
+"""The name of the dates index of every archive; users name additional ones."""
 
 
 class IndexName(StrEnum):
-    """The indices of an archive; the values are names of `mappings/*.json`."""
+    """The indices of an archive; the values are file names in `mappings/`, without `.json`."""
 
     DOCUMENTS = "documents"
     DATES = "dates"
@@ -64,8 +64,8 @@ class Capture(NamedTuple):
     """One archived exchange: metadata and the location of its record, without payload.
 
     `source_file` is a name, not a path (`NAME.wacz#archive/INNER.warc.gz` inside a WACZ).
-    `record_length` is in bytes as stored (compressed), `content_length` the payload's; None if
-    unknown. `document_id` is the id of `<url> <digest>`, "" without a digest. A quick tuple.
+    `record_length` is the stored (compressed) size, `content_length` that of the payload, in bytes;
+    None if unknown. `document_id` is the id of `<url> <digest>`, "" without a digest.
     """
 
     collection: str
@@ -111,7 +111,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LinkCell:
-    """The links counted: of a year, of a collection, of both; None and "" are all."""
+    """A selection of links to count, by year and collection; None and "" select all."""
 
     year: int | None = None
     collection: str = ""
@@ -119,7 +119,7 @@ class LinkCell:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An anchor text of the links to a URL: how many URLs on how many hosts link with it."""
+    """An anchor text of links to a URL, and the numbers of URLs and hosts that use it."""
 
     text: str
     documents: int
@@ -130,11 +130,11 @@ class Anchor:
 class LinkCounts:
     """Counts of the links to a URL in a cell, without links of the URL to itself.
 
-    `documents` is the number of distinct linking URLs (by urlkey), `hosts` and `domains` of their
-    hosts and domains. `first` and `last` are the earliest and latest capture of a linking page.
-    `kinds` has the number of linking URLs by kind (a, img, …). `anchors` are the texts of links
-    from other hosts, `own_anchors` of links from the same host, most frequent first, ties by text,
-    at most ANCHORS_KEPT each.
+    `documents` is the number of distinct linking URLs (by urlkey), `hosts` and `domains` those of
+    their hosts and domains. `first` and `last` are the earliest and latest capture of a linking
+    page. `kinds` maps a kind (a, img, …) to its number of linking URLs. `anchors` are the texts of
+    links from other hosts, `own_anchors` from the same host, most frequent first, ties by text, at
+    most ANCHORS_KEPT each.
     """
 
     documents: int = 0
@@ -150,7 +150,7 @@ class LinkCounts:
 class Inlink(NamedTuple):
     """A link to a URL: the linking page, its first capture with the link, and the link.
 
-    `urlkey` is the page's. Versions of a page with the same link and text are listed once.
+    `urlkey` is that of the page. Versions of a page with the same link and text are listed once.
     """
 
     url: str
@@ -165,8 +165,8 @@ class Extract:
     """Result of `nwx.extract` for a payload.
 
     `content` is all visible text, NFC, with blocks separated by newlines. `signature` is equal for
-    near-identical texts, "" for short ones. `problems` describes what cut the extraction. `fields`
-    are those of `nwx.mappings.enriched_fields`, dates as 2014-03-25T12:17:32Z.
+    near-identical texts, "" for short ones. `problems` says why the extract is incomplete. `fields`
+    are those of `nwx.mappings.enriched_fields`, with dates as 2014-03-25T12:17:32Z.
     """
 
     title: str = ""
@@ -183,7 +183,7 @@ class Extract:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One version of one URL with its text; `capture` is the earliest that holds it."""
+    """One version of one URL with its text; `capture` is its earliest capture."""
 
     capture: Capture
     extract: Extract
@@ -191,7 +191,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """A document key and all captures of it: pairs of timestamp and collection, in order."""
+    """A document key and its dates: sorted pairs of timestamp and collection."""
 
     key: str
     seen: tuple[tuple[str, str], ...]
@@ -201,8 +201,8 @@ class Dates:
 class SourceFile:
     """A ledger entry: how far a file of a collection has been imported.
 
-    Everything before `done_to` (bytes) is in the indices; `finished` once the whole file is.
-    `checksum` is `nwx.warc.sources.checksum` of the content. `counts` sums the file's content
+    Everything before offset `done_to` (bytes) is in the indices; `finished` means the whole file.
+    `checksum` is `nwx.warc.sources.checksum` of the content. `counts` has totals of the file
     (records by type, captures, errors). `requires` is `relation.requires` of its WACZ.
     """
 
@@ -219,18 +219,18 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Data of one write: atomic if the engine can, else safe to repeat."""
+    """The data of one write: atomic if the engine supports it, else safe to repeat."""
 
     documents: tuple[Document, ...] = ()
     captures: tuple[Capture, ...] = ()
     dates: tuple[Dates, ...] = ()
     files: tuple[SourceFile, ...] = ()
-    amended: tuple[Document, ...] = ()  # in the place of those of the same capture too
+    amended: tuple[Document, ...] = ()  # also replace those of the same capture
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Entries of a batch that were new; `replaced` were of a later capture, or are amended."""
+    """Counts of new entries in a batch; `replaced` documents were of a later capture or amended."""
 
     documents: int = 0
     replaced: int = 0
@@ -249,7 +249,7 @@ class ReadError:
 
 
 class Sort(StrEnum):
-    """Sort orders: pages before files and errors or both alike, by all dates, by linking pages."""
+    """Sort orders: by score with pages first or with all types alike, by date, by linking pages."""
 
     RELEVANCE = "relevance"
     ALL_TYPES = "all-types"
@@ -259,7 +259,7 @@ class Sort(StrEnum):
 
 
 class Collapse(StrEnum):
-    """Documents folded into one hit: versions of a URL, near-identical texts, none."""
+    """Which documents become one hit: versions of a URL, near-identical texts, or none."""
 
     URL = "url"
     SIMILAR = "similar"
@@ -276,9 +276,9 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """Parts of a score: the higher of `text` and `anchor` with a part of the lower, times a factor.
+    """Parts of a score: the higher of `text` and `anchor` plus a part of the lower, times a factor.
 
-    `text` is that of its own words, `anchor` that of the anchor texts of links to it, or 0.
+    `text` is the score of the document's own words, `anchor` that of its links' anchor texts or 0.
     """
 
     text: float
@@ -289,7 +289,7 @@ class ScoreParts:
 
 @dataclass(frozen=True, slots=True)
 class FoundByLinks:
-    """The anchor text that a document without the words was found by, and on how many hosts."""
+    """The anchor text that matched in place of a document's words, and its number of hosts."""
 
     anchor: str
     hosts: int
@@ -297,12 +297,12 @@ class FoundByLinks:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document found.
+    """A document found by a query.
 
-    `dates` are all its timestamps, in order. `snippet` is pieces of text and whether each is a
-    match. `versions` counts the documents of the query folded into this hit (1 without collapsing).
-    `score_parts` is set by relevance with inlinks, `found_by_links` where own words do not match.
-    `signature` is equal for nearly equal texts; `copy_of` is an earlier hit's id with this text.
+    `dates` are all its timestamps, in order. `snippet` has pieces of text, each with whether it
+    matches. `versions` counts the matching documents folded into this hit (1 without collapsing).
+    `score_parts` is set by relevance with inlinks, `found_by_links` if its own words do not match.
+    `signature` is equal for near-identical texts; `copy_of` is an earlier hit's id with this text.
     """
 
     id: str
@@ -329,7 +329,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A value of a facet, and how many documents of the result have it."""
+    """A value of a facet, and the number of documents in the result that have it."""
 
     value: str
     count: int
@@ -337,10 +337,10 @@ class FacetValue:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """An engine's answer.
+    """An engine's answer to a search.
 
-    `total` counts hits (URLs when collapsed by URL), `documents` the documents in them, facets too:
-    most frequent first, then by value; years in order. `missing_shards` of all `shards` are absent.
+    `total` counts hits (URLs when collapsed by URL); `documents` and facets count documents. Facets
+    are sorted by frequency, then value; years by year. `missing_shards` of `shards` did not answer.
     """
 
     total: Total
@@ -355,7 +355,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class IndexStats:
-    """Entries of an index and its bytes; None if the engine cannot report it."""
+    """The entries and bytes of an index, None if the engine cannot report them."""
 
     entries: int | None
     bytes: int | None
@@ -363,7 +363,7 @@ class IndexStats:
 
 @dataclass(frozen=True, slots=True)
 class NamedDates:
-    """A dates index of an archive: the main one, or another, attached or not.
+    """A dates index of an archive, the main one or another, attached or not.
 
     `entries` counts keys, `dates` their pairs of timestamp and collection; None with a `problem`.
     """
@@ -379,9 +379,9 @@ class NamedDates:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Likeness of a page in its crawl and in playback, as Browsertrix's `pageinfo` stores it.
+    """Similarity of a page at crawl time and in playback, as in Browsertrix's `pageinfo`.
 
-    `screenshot` and `text` are 0 to 1, None without either; bad resources have a status from 400.
+    `screenshot` and `text` are 0 to 1, or None; bad resources have a status of 400 or more.
     """
 
     screenshot: float | None = None

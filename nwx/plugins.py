@@ -1,8 +1,7 @@
-"""Parts that other packages add, found by their entry points.
+"""Plugins of other packages, found by their entry points.
 
-Groups are `nwx.extractors`, `nwx.enrichers`, `nwx.exporters` and `nwx.commands`. Entry points
-are read only when nwx itself lacks the requested part: that takes as long as reading the
-metadata of all installed packages.
+Groups are `nwx.extractors`, `nwx.enrichers`, `nwx.exporters` and `nwx.commands`. They are read only
+if nwx itself lacks the requested part: this reads the metadata of all installed packages.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
 @cache
 def plugins(group: str) -> "Mapping[str, EntryPoint]":
-    """Return the entry points of a group (`extractors`) by their names."""
-    # Imported here: it takes longer to load than a short command does.
+    """Return the entry points of a group (such as `extractors`) by name."""
+    # Imported here: loading it takes longer than a short command.
     from importlib.metadata import entry_points
 
     return {one.name: one for one in sorted(entry_points(group=f"nwx.{group}"))}
@@ -27,7 +26,7 @@ def plugins(group: str) -> "Mapping[str, EntryPoint]":
 
 @cache
 def plugin(group: str, name: str) -> Callable[..., Any] | None:
-    """Return the part that a package registered under a name, None if there is none.
+    """Return the plugin registered under a name, None if there is none.
 
     Raises UsageError if it cannot be loaded.
     """
@@ -41,9 +40,9 @@ def plugin(group: str, name: str) -> Callable[..., Any] | None:
 
 
 def extractor_plugin(content_type: str, family: str) -> Callable[..., Any] | None:
-    """Return the plugin that extracts text from a MIME type, None if no package does.
+    """Return the plugin that extracts text from a MIME type, None if there is none.
 
-    Plugins are named after a family (`image`) or a type, where `*` matches anything
+    Plugins are named after a family (`image`) or a type, in which `*` matches anything
     (`application/epub+zip`, `image/*`).
     """
     for name in plugins("extractors"):
@@ -53,7 +52,7 @@ def extractor_plugin(content_type: str, family: str) -> Callable[..., Any] | Non
 
 
 def enricher_plugins() -> Iterator[Callable[..., Any]]:
-    """Yield the functions that change extracts, in the order of names."""
+    """Yield the enricher plugins, which change extracts, in the order of their names."""
     for name in plugins("enrichers"):
         found = plugin("enrichers", name)
         if callable(found):

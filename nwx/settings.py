@@ -13,7 +13,7 @@ from nwx.errors import SettingsError
 DEFAULT_ENGINE = "archive"
 DEFAULT_SEARCH_SECONDS = 10.0
 DEDUP_SCOPES = ("archive", "collection")
-"""Whose captures the Redis database of a collection offers."""
+"""The captures offered by a collection's Redis database: the archive's or the collection's."""
 
 VARIABLES = {
     "engine": "NWX_ENGINE",
@@ -49,7 +49,7 @@ VARIABLES = {
     "dedup_scope": "NWX_DEDUP_SCOPE",
     "embedder": "NWX_EMBEDDER",
 }
-"""The settings by name, and the environment variables that hold them where nothing else does."""
+"""The environment variables by name of setting; they apply if a setting is not given."""
 
 _PUBLIC_URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", re.ASCII)
 _MAX_WEIGHT, _MAX_RATE = 1_000, 1_000_000
@@ -58,7 +58,7 @@ _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """Connection and layout of the indices on a search server.
+    """Connection to a search server, and layout of the indices on it.
 
     New indices get the shards needed for `expected_captures`, at least `shards`. With `partial`,
     searches may leave out shards that do not answer.
@@ -80,12 +80,12 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class RankingSettings:
-    """Weights of links in the order of results (`nwx.engine.inlinks.anchor_scores`).
+    """Weights of links in the ranking of results (`nwx.engine.inlinks.anchor_scores`).
 
-    The score of anchor texts is multiplied by `anchor_weight`, as a title's is by 3; at 0 anchors
-    find nothing and do not count. Where words match too, the part `lower` of the lower score is
-    added to the higher. A page's score is multiplied by 1 + `inlink_weight` * log10(1 +
-    linking domains). With both at 0 links do not affect the order.
+    The score of anchor texts is multiplied by `anchor_weight`, as a title's is by 3; at 0, anchors
+    neither match nor count. If a document's own words match too, `lower` times the lower score is
+    added to the higher. A page's score is multiplied by 1 + `inlink_weight` * log10(1 + linking
+    domains). With both weights at 0, links do not affect the order.
     """
 
     anchor_weight: float = 2.0
@@ -102,8 +102,8 @@ class RankingSettings:
 class AlertSettings:
     """Recipients and thresholds of monitor alerts.
 
-    `webhook` is an address that takes JSON, `command` a program with its arguments, `thresholds` a
-    TOML file; "" is none.
+    `webhook` is an address that accepts JSON, `command` a program with its arguments, `thresholds`
+    a TOML file; "" means none.
     """
 
     webhook: str = field(default="", repr=False)
@@ -115,8 +115,8 @@ class AlertSettings:
 class UserSettings:
     """User authentication of the service (`nwx.accounts.user_options`).
 
-    Accounts and sessions are stored in `file`, "" is in the archive's folder. The bearer of
-    `access_token` is an administrator; with "" nobody is.
+    Accounts and sessions are stored in `file`; "" means a file in the archive's folder. The bearer
+    of `access_token` is an administrator; "" disables it.
     """
 
     users: str = ""
@@ -128,9 +128,9 @@ class UserSettings:
 class ProtectionSettings:
     """Protection of the service from its clients.
 
-    A network may ask for `rate` resources a second (`webapp.protection.client_limits`), 0 is no
-    limit. The bearer of `metrics_token` may read the metrics; with "" nobody is. Requests are
-    logged in the file `request_log`, "-" for standard error, "" for none.
+    A network may request `rate` resources per second (`webapp.protection.client_limits`); 0 means
+    no limit. The bearer of `metrics_token` may read the metrics; "" disables it. Requests are
+    logged to the file `request_log`, "-" for standard error, "" for none.
     """
 
     rate: float = 0.0
@@ -140,17 +140,16 @@ class ProtectionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of an archive and its services; the archive is a folder or http(s) address.
+    """Settings of an archive and its services; `engine` is a folder or http(s) address.
 
-    `cdx_token` permits writing captures through a CDX server, `queue_token` permits writing to the
-    crawler's queue and leasing from it; "" permits nobody. A search of the pages and the API may
-    take `search_seconds`. Triples are stored in `triples`, a folder or the update address of a
-    SPARQL server, "" is in the archive's folder; queries of such a server go to `triples_query`, ""
-    is the same address. Pages are rendered by the Chromium `browser`, "" is the one on the PATH.
-    Readers find the archive at `public_url`, "" is unknown.
-    Vectors are made by the `embedder`, a command or an address; "" is a packaged model.
-    Crawlers that deduplicate are offered captures of the `dedup_scope`; without, of that which the
-    archive keeps.
+    `cdx_token` permits writing captures through a CDX server, `queue_token` writing to a crawler's
+    queue and leasing from it; "" permits nobody. A search by the pages and the API may take
+    `search_seconds`. Triples are stored in `triples`, a folder or the update address of a SPARQL
+    server; "" means the archive's folder. Queries of such a server go to `triples_query`; "" means
+    the same address. Pages are rendered by the Chromium `browser`; "" means the one on the PATH.
+    Readers find the archive at `public_url`; "" means unknown. Vectors are made by the `embedder`,
+    a command or an address; "" means a packaged model. Crawlers that deduplicate are offered
+    captures of the `dedup_scope`; "" means the scope stored in the archive.
     """
 
     engine: str = DEFAULT_ENGINE
@@ -173,9 +172,9 @@ class Settings:
 def load_settings(
     given: Mapping[str, str | None], environment: Mapping[str, str] = os.environ
 ) -> Settings:
-    """Return the settings given by name, the others from the environment.
+    """Return settings from values given by name, and otherwise from the environment.
 
-    Raises SettingsError on an invalid value, with the name of its source.
+    Raises SettingsError on an invalid value, naming its source.
     """
     texts = _Texts(given, environment)
     ranking = RankingSettings()
@@ -226,19 +225,19 @@ def _server_settings(texts: "_Texts", cache: str) -> ServerSettings:
 
 
 def build_folder(settings: ServerSettings, address: str, index: str) -> Path:
-    """Return the cache folder of an index built on a server: `facets`, `inlinks`."""
+    """Return the cache folder of an index built on a server: `index` is facets or inlinks."""
     name = hashlib.blake2b(f"{address} {settings.prefix}".encode(), digest_size=8).hexdigest()
     return cache_folder(settings.cache) / f"{index}-{name}"
 
 
 def cache_folder(cache: str = "") -> Path:
-    """Return the cache folder: below `cache`, else the environment's, else the home folder."""
+    """Return the cache folder: below `cache`, else that of the environment or the home folder."""
     named = cache or os.environ.get(VARIABLES["cache"]) or os.environ.get("XDG_CACHE_HOME")
     return (Path(named) if named else Path.home() / ".cache") / "nwx"
 
 
 class _Texts:
-    """Settings as they were written."""
+    """Parses settings from their texts."""
 
     def __init__(self, given: Mapping[str, str | None], environment: Mapping[str, str]) -> None:
         self._given, self._environment = given, environment
