@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 MOST_RECORD_BYTES = 256 << 20
-"""The longest record that is read."""
+"""The longest record that is read, in bytes."""
 
 _MOST_ORIGINALS = 100
 _VISIT_SECONDS = 3_600
@@ -45,7 +45,7 @@ _SAFE = "/:?&=;,@!$'()*+~%#[]"
 
 
 class HeaderFields(Mapping[str, str]):
-    """The lines of a head by their names, in any case; of a name met twice the first counts."""
+    """Header fields by case-insensitive name; a repeated name has its first value."""
 
     def __init__(self, head: bytes) -> None:
         self._pairs = tuple(_pairs(head))
@@ -63,7 +63,7 @@ class HeaderFields(Mapping[str, str]):
         return len(dict(self._pairs))
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Return all values of a name."""
+        """Return all values of a field, in order."""
         return tuple(value for each, value in self._pairs if each.lower() == name.lower())
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ def _pairs(head: bytes) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A stored record: the fields of its own head, the HTTP head of its block, and the block."""
+    """A stored record: its WARC header fields, the HTTP header fields of its block, the block."""
 
     fields: HeaderFields
     head: HeaderFields
@@ -95,7 +95,7 @@ class StoredRecord:
 
     @property
     def body(self) -> bytes:
-        """The block after the HTTP head, as it is stored."""
+        """The block after the HTTP head, as stored."""
         return self.block[self.head_bytes :]
 
 
@@ -103,9 +103,9 @@ class StoredRecord:
 class ArchivedCapture:
     """A capture and the contents of its record, which is read on demand.
 
-    A revisit has the payload of the capture that it repeats. `headers`, `payload`, `text` and
-    `record` raise SourceError if the file cannot be read, and FormatError if the record is damaged
-    or another record is at its offset.
+    A revisit has the payload of its original. `headers`, `payload`, `text` and `record` raise
+    SourceError if the file cannot be read, and FormatError if the record is damaged or another
+    record is at its offset.
     """
 
     capture: Capture
@@ -120,7 +120,7 @@ class ArchivedCapture:
 
     @property
     def timestamp(self) -> str:
-        """When it was captured: 14 digits, UTC."""
+        """The time of capture: 14 digits, UTC."""
         return self.capture.timestamp
 
     @property
@@ -130,18 +130,18 @@ class ArchivedCapture:
 
     @property
     def record(self) -> StoredRecord:
-        """The record as it is stored; of a revisit the record of the revisit."""
+        """The record as stored; for a revisit, the revisit record itself."""
         return _record(self._places, self.capture)
 
     @property
     def headers(self) -> HeaderFields:
-        """The HTTP headers; a revisit without its own has the original's."""
+        """The HTTP headers; a revisit without headers has those of its original."""
         own = self.record.head
         return own if own or self.capture.record_type != "revisit" else self._original().head
 
     @property
     def payload(self) -> bytes:
-        """The payload without transfer and content codings."""
+        """The payload, with transfer and content codings decoded."""
         found = self._original() if self.capture.record_type == "revisit" else self.record
         head = response_head(found.block) if found.head_bytes else NO_HEAD
         decoded = decode_body(head, memoryview(found.block)[found.head_bytes :], MOST_RECORD_BYTES)
@@ -153,7 +153,7 @@ class ArchivedCapture:
 
     @property
     def text(self) -> str:
-        """The text extracted from the payload, "" without any."""
+        """The text extracted from the payload, "" if it has none."""
         from nwx.extract import extract
 
         capture, content_type = self.capture, self.headers.get("content-type", "")
@@ -166,7 +166,7 @@ class ArchivedCapture:
         ).content
 
     def cite(self, archive: str = "") -> "Citation | None":
-        """Return the citation of this capture; `archive` is by default its host's name."""
+        """Return the citation of this capture; `archive` defaults to the host of the replay URL."""
         from nwx.answers.citations import cite
 
         own = self.capture
@@ -176,7 +176,7 @@ class ArchivedCapture:
         return cite(own.url, own.timestamp, title, archive, played, played)
 
     def _original(self) -> StoredRecord:
-        """Return the record that this revisit repeats, one that can be read if any can."""
+        """Return the record of this revisit's original, the first that can be read."""
         own, damaged = self.capture, None
         for capture in islice(self._engine.originals_of(own), _MOST_ORIGINALS):
             if capture.record_type != "revisit" and self._places.is_there(capture):
@@ -206,7 +206,7 @@ class ArchivedCapture:
 
 
 def of_same_visit(near: Sequence[Capture], url: str) -> Capture:
-    """Return the nearest of captures, or one of the same hour that is of the very URL."""
+    """Return the nearest capture, or one at most an hour from it that has exactly this URL."""
     nearest = near[0].timestamp
     for capture in near:
         seconds = seconds_between(capture.timestamp, nearest)
@@ -217,7 +217,7 @@ def of_same_visit(near: Sequence[Capture], url: str) -> Capture:
 
 @lru_cache(maxsize=4)
 def _record(places: FilePlaces, capture: Capture) -> StoredRecord:
-    """Return the record of a capture; the last few are kept: each is asked for several times."""
+    """Return the record of a capture; cached, as each is requested several times."""
     try:
         stored = block_of_capture(places, capture, MOST_RECORD_BYTES)
     except FormatError as error:
@@ -230,7 +230,7 @@ def _record(places: FilePlaces, capture: Capture) -> StoredRecord:
 
 
 def replay_address(service: str, timestamp: str, url: str) -> str:
-    """Return where a service plays a capture; without a service the path on any."""
+    """Return the replay URL of a capture on a service; without a service, only its path."""
     return f"{service.rstrip('/')}/replay/{timestamp}/{quote(url, safe=_SAFE)}"
 
 
@@ -244,7 +244,7 @@ class ArchiveRecord:
     """A record of a WARC or ARC file, or a fault in the file.
 
     `type` is the record type, or `damage`: then only `offset` and `problem`, the description of the
-    fault, are set. `block` is cut after 64 MiB, as `is_cut` reports.
+    fault, are set. `is_cut` reports that `block` was cut after 64 MiB.
     """
 
     file: str
@@ -266,7 +266,7 @@ class ArchiveRecord:
 
     @property
     def payload(self) -> bytes:
-        """The block after the HTTP head, without its codings."""
+        """The block after the HTTP head, with its codings decoded."""
         head = self._head
         return bytes(decode_body(head, memoryview(self.block)[head.size :], _KEPT_BYTES).data)
 
@@ -279,7 +279,7 @@ class ArchiveRecord:
 def archive_records(files: str | PathLike[str]) -> Iterator[ArchiveRecord]:
     """Stream the records of archive files: a file, folder, glob, address or WACZ.
 
-    Raises nothing: an unreadable part is a record of type `damage` at its offset.
+    Never raises: an unreadable part is a record of type `damage` at its offset.
     """
     for source in expand([fspath(files)]):
         if isinstance(source, ReadError):
@@ -301,7 +301,7 @@ def archive_records(files: str | PathLike[str]) -> Iterator[ArchiveRecord]:
 
 
 def _faults(name: str, faults: list[RecordFault]) -> Iterator[ArchiveRecord]:
-    """Yield the faults that were found since the last time, and forget them."""
+    """Yield the faults found since the last call, and clear them."""
     for fault in faults:
         yield ArchiveRecord(name, fault.offset, _DAMAGE, problem=fault.message)
     faults.clear()
@@ -324,7 +324,7 @@ def _archive_record(name: str, record: Record) -> ArchiveRecord:
 
 
 def _url(raw: bytes) -> str:
-    """Return the URL as captures have it, as it is where they can have none."""
+    """Return the URL as normalized for captures, or as written if it is invalid."""
     try:
         return clean_url(raw)
     except UrlError:

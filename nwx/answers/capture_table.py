@@ -1,4 +1,4 @@
-"""The captures of an archive as rows of a CDX: streamed, or put into tables block by block."""
+"""The captures of an archive as CDX rows: streamed, or converted to tables block by block."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ TABLE_COLUMNS = (
     "offset",
     "filename",
 )
-"""The columns of captures where none are named; all fields of a CDX can be."""
+"""The default columns of captures; any CDX field can be a column."""
 
 _NUMBERS = frozenset(("status", "statuscode", "length", "offset"))
 _REPEATED = frozenset(("mime", "mimetype", "filename", "collection", "redirect", "robotflags"))
@@ -41,7 +41,7 @@ _BLOCK_BYTES = 8 << 20
 
 
 class Captures(ResultTable[CdxRow]):
-    """Captures in the order of urlkey and timestamp, each a row of a CDX.
+    """Captures in the order of urlkey and timestamp, each a CDX row.
 
     Digests are spelled as in CDX files, without the name of the algorithm.
     """
@@ -53,7 +53,7 @@ class Captures(ResultTable[CdxRow]):
         columns: Sequence[str] = TABLE_COLUMNS,
     ) -> None:
         self._engine = engine
-        self._has_rows = ("limit", "0") not in parameters  # which means all in a CDX query
+        self._has_rows = ("limit", "0") not in parameters  # a limit of 0 means all in a CDX query
         self._columns = tuple(columns)
         self._cells = field_values(self._columns, None)
         for name in self._columns:
@@ -91,7 +91,7 @@ class Captures(ResultTable[CdxRow]):
         return self._count
 
     def lines(self) -> Iterator[bytes]:
-        """Stream whole lines of text: the columns of each capture, blanks between them."""
+        """Stream pieces of whole lines: the columns of each capture, separated by spaces."""
         return self._server().lines(self.query, PYWB)
 
     def cells(self, row: CdxRow) -> Sequence[object]:
@@ -103,7 +103,7 @@ class Captures(ResultTable[CdxRow]):
     def frames(self) -> Iterator["pl.DataFrame"]:
         blocks = _blocks(self.lines())
         with ThreadPoolExecutor(1) as pool:
-            # One block becomes a frame while the next is read.
+            # A block is parsed while the next is read.
             before = pool.submit(_frame, next(blocks, b""), self._columns)
             for block in blocks:
                 following = pool.submit(_frame, block, self._columns)
@@ -112,12 +112,12 @@ class Captures(ResultTable[CdxRow]):
             yield before.result()
 
     def chart(self) -> str:
-        """Return the captures by year as SVG."""
+        """Return a chart of captures by year as SVG."""
         return bar_chart(rows_by_year(row.timestamp for row in self))
 
 
 def _blocks(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Join pieces to blocks that are worth parsing at once."""
+    """Yield pieces joined to blocks of at least _BLOCK_BYTES, except the last."""
     held: list[bytes] = []
     size = 0
     for piece in lines:

@@ -1,4 +1,4 @@
-"""How a capture is cited: as PWID, Memento, BibTeX, RIS and CSL-JSON."""
+"""Citations of captures as PWID, Memento, BibTeX, RIS and CSL-JSON."""
 
 import json
 import re
@@ -18,10 +18,10 @@ _NO_KEY = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A capture as it is cited.
+    """A citation of a capture.
 
     `pwid` is the persistent web identifier (draft-pwid-urn-specification, Zierau), `memento` the
-    address at which it is played, "" without playback.
+    replay address, "" without playback.
     """
 
     url: str
@@ -33,13 +33,13 @@ class Citation:
 
     @property
     def key(self) -> str:
-        """The name of the capture in a bibliography."""
+        """The citation key in a bibliography."""
         host = self.pwid.split(":", 3)[2]
         return _NO_KEY.sub("-", f"{host} {self.moment:%Y%m%d%H%M%S}".lower()).strip("-")
 
     @property
     def address(self) -> str:
-        """Where readers find it: in the archive, else at its own URL."""
+        """The address for readers: in the archive, else the original URL."""
         return self.memento or self.url
 
     @property
@@ -75,7 +75,7 @@ class Citation:
 
     @property
     def csl_json(self) -> str:
-        """The item of CSL-JSON, in a list as reference managers take it."""
+        """The CSL-JSON item, in a list as reference managers expect it."""
         date = {"date-parts": [[self.moment.year, self.moment.month, self.moment.day]]}
         item = {
             "id": self.key,
@@ -97,16 +97,16 @@ CITATION_FORMS: Mapping[str, Callable[[Citation], str]] = {
     "ris": lambda one: one.ris,
     "csl-json": lambda one: one.csl_json,
 }
-"""The forms of a citation by name."""
+"""The citation formats by name."""
 
 
 def cite(
     url: str, timestamp: str, title: str, archive: str, address: str, memento: str
 ) -> Citation | None:
-    """Return how a capture is cited, None where its timestamp names no moment.
+    """Return the citation of a capture, None if its timestamp is invalid.
 
-    `archive` is the name of the archive, "" is the host of its public `address`, by which a PWID
-    names it.
+    `archive` is the name of the archive; "" means the host of its public `address`, which also
+    names it in the PWID.
     """
     try:
         moment = parse_timestamp(timestamp)
@@ -118,7 +118,7 @@ def cite(
 
 
 def _tex(name: str, value: str) -> str:
-    """Return a text as BibTeX takes it; addresses stay as they are but for braces."""
+    """Return a text escaped for BibTeX; in addresses, only braces and backslashes are encoded."""
     value = _CONTROL.sub(" ", value)
     if name == "url":
         return value.replace("{", "%7B").replace("}", "%7D").replace("\\", "%5C")

@@ -1,4 +1,4 @@
-"""Counts as tables: facets by criteria, and queries over time."""
+"""Tables of counts: facets by criteria, and queries over time."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ _MOST_BARS = 60
 
 
 class FacetTable(ResultTable[FacetRow]):
-    """The answer to a facet question: `total` of the selection, and the rows of the list."""
+    """The answer to a facet question: the `total` of the selection, and a row for each value."""
 
     def __init__(self, answer: FacetAnswer, features: Sequence[Feature] = ()) -> None:
         self.answer = answer
@@ -25,12 +25,12 @@ class FacetTable(ResultTable[FacetRow]):
 
     @property
     def total(self) -> Features:
-        """The features of all captures that meet the conditions."""
+        """The features of the whole selection: all captures that meet the conditions."""
         return self.answer.total
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The criteria of the list, and the features."""
+        """The criteria, then the features."""
         return tuple(map(str, (*self.answer.question.by, *self.features)))
 
     def __iter__(self) -> Iterator[FacetRow]:
@@ -48,7 +48,7 @@ class FacetTable(ResultTable[FacetRow]):
         yield frame_of(types, list(map(self.cells, self)))
 
     def chart(self) -> str:
-        """Return the first feature of each row of a list by one criterion as SVG."""
+        """Return a chart of the first feature of each row as SVG, "" unless by one criterion."""
         first = self.features[0]
         if len(self.answer.question.by) != 1:
             return ""
@@ -87,7 +87,7 @@ class TrendTable(ResultTable[tuple[QueryTrend, PeriodCounts]]):
         yield frame_of(types, list(map(self.cells, self)))
 
     def chart(self) -> str:
-        """Return a curve of captures for each query as SVG."""
+        """Return a chart of captures over time, a curve for each query, as SVG."""
         curves = {
             trend.query: [point.captures for point in trend.points] for trend in self.answer.trends
         }

@@ -1,4 +1,4 @@
-"""The results of a search: counted, paged and streamed when they are needed."""
+"""Search results that are counted, paged and streamed on demand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -47,10 +47,10 @@ _COLUMNS: ColumnTypes = {
 
 
 class Hits(ResultTable[Hit]):
-    """The hits of a query, best first; has `len`, slices and pages.
+    """The hits of a query, best first; supports `len`, slices and pages.
 
-    Slices reach the 10,000th hit. Iterating over a larger result streams every version from the
-    engine, unordered.
+    Slices reach up to the 10,000th hit. Iterating over a larger result streams every version from
+    the engine, unordered.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Hits(ResultTable[Hit]):
 
     @cached_property
     def _matched(self) -> Question:
-        """The question that has the hits: for most of its words where no document has all."""
+        """The question with hits: the loosened one (most words) if no document has all words."""
         asked = self.question
         if asked.by is not SearchBy.WORDS:
             return asked
@@ -105,10 +105,10 @@ class Hits(ResultTable[Hit]):
         return search_by_meaning(self._engine(), question, self._embedder)
 
     def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
-        """Return a page of hits with totals and facets; the query has the defaults.
+        """Return a page of hits with totals and facets, by default the page of the question.
 
-        Where no document has all words, those with most of them are found (`most_words`). Hits of
-        different URLs with the same text name the first of these (`copy_of`).
+        If no document has all words, returns documents with most of them (`most_words`). Hits of
+        different URLs with the same text refer to the first of them (`copy_of`).
         """
         asked = self.question
         offset = asked.offset if offset is None else offset
@@ -132,26 +132,26 @@ class Hits(ResultTable[Hit]):
         return found
 
     def scroll(self, limit: int | None = None) -> Iterator[Hit]:
-        """Stream every version that matches, in no order and without snippets."""
+        """Stream every matching version, unordered and without snippets."""
         if self.question.by is not SearchBy.WORDS:
             raise UsageError("only what words find can be streamed")
         return islice(self._engine().scroll(self._matched), limit)
 
     @cached_property
     def facets(self) -> Mapping[str, tuple[FacetValue, ...]]:
-        """The values of the facets that were asked for, or of all, with their documents."""
+        """The values of the requested facets, or of all, with their document counts."""
         names = self.question.facets or tuple(FILTERS)
         found = self._found(replace(self._matched, facets=names, limit=0)).facets
         return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
 
     def explain(self, limit: int = 10) -> list[str]:
-        """Return text explanations of the scores of the first hits."""
+        """Return explanations of the scores of the first hits, one line each."""
         from nwx.searching.answers import score_words
 
         return [f"{hit.url}: {score_words(hit)}" for hit in self[:limit]]
 
     def did_you_mean(self, found: SearchResult | None = None) -> str:
-        """Return a corrected query for a query with few hits, "" without a correction."""
+        """Return a spelling correction of a query with few hits, "" without one."""
         from nwx.searching.suggestions import FEW_RESULTS, corrected_query
 
         asked, found = self.question, found or self._first
@@ -191,9 +191,9 @@ class Hits(ResultTable[Hit]):
         *,
         excel: bool = False,
     ) -> int:
-        """Write all hits as csv, json or txt (URLs), with fields of choice; return how many.
+        """Write all hits as csv, json or txt (URLs), with the given fields; return their number.
 
-        With `excel` the file begins with a byte order mark.
+        With `excel`, the file begins with a byte order mark.
         """
         with whole_file(Path(path)) as stream:
 
@@ -206,7 +206,7 @@ class Hits(ResultTable[Hit]):
     def write_to(
         self, write: Callable[[str], object], form: str, fields: Sequence[str] = ()
     ) -> int:
-        """Give what `write` would put into a file to a function, in pieces; count hits."""
+        """Pass the output of `write` to a function, in pieces; return the number of hits."""
         from nwx.exports.captures import RESULT_FORMATS, checked_fields
 
         count = 0
@@ -225,7 +225,7 @@ class Hits(ResultTable[Hit]):
         return count
 
     def chart(self) -> str:
-        """Return the documents by year as SVG."""
+        """Return a chart of documents by year as SVG."""
         years = self._found(replace(self._matched, facets=("year",), limit=0)).facets
         return bar_chart(
             {one.value: one.count for one in sorted(years.get("year", ()), key=_value)}

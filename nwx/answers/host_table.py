@@ -18,7 +18,7 @@ _COUNTED = ("months", "statuses", "types", "languages")
 
 
 class HostOrder(StrEnum):
-    """What hosts are sorted by: names from the first, numbers from the highest."""
+    """Sort orders of hosts: names ascending, numbers descending."""
 
     CAPTURES = "captures"
     HOST = "host"
@@ -29,7 +29,7 @@ class HostOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueCount:
-    """How many captures have a value."""
+    """A value and the number of captures that have it."""
 
     value: str
     captures: int
@@ -37,10 +37,10 @@ class ValueCount:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedHost:
-    """The counts of a host; `pagerank` and `harmonic` are None where links were not inverted.
+    """The counts of a host; `pagerank` and `harmonic` are None if links were not inverted.
 
-    `documents` counts different ones, `bytes` are of payloads. `months` are in their order, other
-    counts have the most frequent value first.
+    `documents` counts distinct documents, `bytes` is the size of payloads. `months` are in order,
+    other counts have the most frequent value first.
     """
 
     host: str
@@ -59,7 +59,7 @@ class ArchivedHost:
 
 
 class HostTable(ResultTable[ArchivedHost]):
-    """Hosts with their counts; files of CSV have lists such as `200:12 404:1`."""
+    """Hosts with their counts; in CSV, lists are written as `200:12 404:1`."""
 
     def __init__(self, frame: "pl.DataFrame") -> None:
         self._frame = frame
@@ -78,7 +78,7 @@ class HostTable(ResultTable[ArchivedHost]):
         return list(HostTable(self._frame[start:stop]))
 
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Return the hosts as one frame; lists are of structures."""
+        """Yield all hosts as one frame; list columns contain structs."""
         yield self._frame
 
     def cells(self, row: ArchivedHost) -> Sequence[object]:
@@ -88,7 +88,7 @@ class HostTable(ResultTable[ArchivedHost]):
     def chosen(
         self, name: str = "", sort: str = HostOrder.CAPTURES, *, reverse: bool = False
     ) -> "HostTable":
-        """Return the hosts whose names contain a text, in an order of HostOrder."""
+        """Return the hosts whose names contain a text; `sort` is a value of HostOrder."""
         import polars as pl
 
         frame = self._frame
@@ -110,7 +110,7 @@ def _joined(counts: Sequence[ValueCount]) -> str:
 
 
 class KeptHosts:
-    """The hosts that an engine shows, counted again when captures or links changed."""
+    """The hosts of an engine, counted again after captures or links change."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -119,13 +119,13 @@ class KeptHosts:
         self._table: HostTable | None = None
 
     def table(self) -> HostTable:
-        """Return the hosts in the order of their sites."""
+        """Return the hosts, ordered by site."""
         from nwx.exports.hosts import hosts_frame
 
         stamp = self._engine.facet_store().stamp(), self._engine.inlink_index().version()
         with self._guard:
             if self._table is None or self._stamp != stamp:
-                with working(Work()):  # without the deadline of one question: it is for all
+                with working(Work()):  # not under one query's deadline: the result is shared
                     self._table = HostTable(hosts_frame(self._engine))
                 self._stamp = stamp
             return self._table

@@ -1,4 +1,4 @@
-"""Who links to a URL or a host: counts, anchor texts and the links."""
+"""The links to a URL or host: counts, anchor texts and the links themselves."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,7 +12,7 @@ from nwx.model import Anchor, LinkCell, LinkCounts
 
 
 class LinkTo(NamedTuple):
-    """A link: its page, the page's first capture, the kind, the text and the target."""
+    """A link: linking page, that page's first capture with it, kind, anchor text and target."""
 
     url: str
     timestamp: str
@@ -32,12 +32,12 @@ class Inlinks(Rows[LinkTo]):
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing changed in the archive since links were inverted."""
+        """Whether the archive is unchanged since links were inverted."""
         return self._archive.is_current()
 
     @cached_property
     def counts(self) -> LinkCounts:
-        """The counts of all links, whatever the limit."""
+        """The counts of all links, regardless of the limit."""
         if self._place.is_host:
             return self._archive.of_host(self._place.host).counts(self._cell)
         return self._archive.counts(self._place.urlkey, self._cell) or LinkCounts()

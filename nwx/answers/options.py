@@ -1,4 +1,4 @@
-"""Options of the public API: one value or several, in one form for the areas."""
+"""Conversion of options of the public API, given as one value or several, to one form."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -10,13 +10,13 @@ from nwx.errors import UsageError
 _T = TypeVar("_T")
 _Choice = TypeVar("_Choice", bound=StrEnum)
 OptionValues = str | int | Sequence[str | int]
-"""One value of a filter, or several of which any will do."""
+"""One value of a filter, or several of which any may match."""
 
 _ESCAPED_COMMA = "\\,"
 
 
 def chosen(kind: type[_Choice], value: str) -> _Choice:
-    """Return the member of an enumeration; raises UsageError naming all of them."""
+    """Return the enumeration member of a value; raises UsageError that lists all members."""
     try:
         return kind(value)
     except ValueError as error:
@@ -24,14 +24,14 @@ def chosen(kind: type[_Choice], value: str) -> _Choice:
 
 
 def check_built(names: Iterable[str], known: Sequence[str]) -> None:
-    """Raise UsageError on a name of no built index."""
+    """Raise UsageError on a name that is not in `known`."""
     unknown = set(names) - set(known)
     if unknown:
         raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(known)}")
 
 
 def first_of(rows: Iterable[_T], limit: int | None) -> Iterator[_T]:
-    """Return the first rows, all without a limit; raises UsageError if it is negative."""
+    """Return the first rows, all if `limit` is None; raises UsageError if it is negative."""
     check_limit(limit)
     return islice(rows, limit)
 
@@ -43,25 +43,25 @@ def check_limit(limit: int | None) -> None:
 
 
 def several(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one text or several as a tuple, without an empty one."""
+    """Return one text or several as a tuple; "" gives an empty one."""
     return (value,) if isinstance(value, str) and value else tuple(value)
 
 
 def texts(values: OptionValues) -> tuple[str, ...]:
-    """Return one value or several as texts."""
+    """Return one value or several as texts, without empty ones."""
     if not isinstance(values, Iterable):
-        return (str(values),)  # also of numbers of NumPy and pandas
+        return (str(values),)  # numbers of NumPy and pandas too
     found: Iterable[str | int] = (values,) if isinstance(values, str) else values
     return tuple(str(one) for one in found if one != "")
 
 
 def filters_of(filters: Mapping[str, OptionValues]) -> dict[str, tuple[str, ...]]:
-    """Return filters by name with all their values as texts."""
+    """Return filters by name with their values as texts."""
     return {name: texts(values) for name, values in filters.items()}
 
 
 def conditions_of(where: Mapping[str, OptionValues] | Sequence[str]) -> list[str]:
-    """Return conditions of facet questions as they are written."""
+    """Return the conditions of a facet question in text form, `name=value,value`."""
     if not isinstance(where, Mapping):
         return list(several(where))
     return [

@@ -1,4 +1,4 @@
-"""The answer to a query of SQL as a table."""
+"""The result of an SQL query as a table."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -20,7 +20,7 @@ _INTEGERS = frozenset((*_WHOLE, *(f"U{name}" for name in _WHOLE)))
 
 
 def column_kind(name: str) -> type | tuple[type]:
-    """Return the type of the cells of a column by the name of its DuckDB type."""
+    """Return the cell type of a column with a DuckDB type."""
     if name.endswith("]"):
         return (str,)
     if name in _INTEGERS:
@@ -31,12 +31,12 @@ def column_kind(name: str) -> type | tuple[type]:
 
 
 def is_time(name: str) -> bool:
-    """Return whether a DuckDB type has one time in a cell."""
+    """Return whether a DuckDB type is a timestamp, not a list of them."""
     return name.startswith("TIMESTAMP") and not name.endswith("]")
 
 
 def _with_texts(row: Row, places: Sequence[int]) -> Row:
-    """Return a row with texts at these places: values of a union can be of any type."""
+    """Return a row with the cells at `places` as text: values of a union can have any type."""
     for place in places:
         if row[place] is not None and not isinstance(row[place], str):
             row = [*row[:place], str(row[place]), *row[place + 1 :]]
@@ -44,9 +44,9 @@ def _with_texts(row: Row, places: Sequence[int]) -> Row:
 
 
 class SqlTable(ResultTable[Row]):
-    """The rows of an answer; asked anew when they are read a second time, but for slices.
+    """The rows of an answer; each iteration runs the query, until `len` or a slice caches them.
 
-    `has_more` tells after the last row whether rows were left out.
+    After the last row, `has_more` says whether rows were left out.
     """
 
     def __init__(self, ask: "Callable[[], SqlAnswer]") -> None:
@@ -63,7 +63,7 @@ class SqlTable(ResultTable[Row]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns, each once: `x`, `x_2`."""
+        """The column names, made unique: `x`, `x_2`."""
         return tuple(self.types)
 
     def __iter__(self) -> Iterator[Row]:
@@ -84,7 +84,7 @@ class SqlTable(ResultTable[Row]):
         return list(islice(self, start, min(stop, len(self)) if stop is not None else len(self)))
 
     def frames(self) -> "Iterator[pl.DataFrame]":
-        """Stream the rows as frames; times are columns of times in UTC."""
+        """Stream the rows as frames; timestamps become UTC datetime columns."""
         import polars as pl
 
         kinds = {name: column_kind(kind) for name, kind in self.types.items()}
@@ -98,11 +98,11 @@ class SqlTable(ResultTable[Row]):
         return row
 
     def text_cells(self, row: Row) -> Sequence[object]:
-        """Return the values of a row for a file of text: lists as words."""
+        """Return the values of a row for a text file: lists are joined by spaces."""
         return [" ".join(map(str, one)) if isinstance(one, list) else one for one in row]
 
     def to_parquet(self, path: Path) -> int:
-        """Write all rows to a Parquet file, in memory for some rows only; return how many."""
+        """Write all rows to a Parquet file, a batch at a time; return their number."""
         import polars as pl
 
         count = 0
@@ -114,6 +114,6 @@ class SqlTable(ResultTable[Row]):
         return count
 
     def close(self) -> None:
-        """End a query that is still being answered."""
+        """Stop the query if it is still running."""
         if self._begun is not None:
             self._begun.close()

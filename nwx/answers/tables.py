@@ -1,4 +1,4 @@
-"""The bases of all list answers: tables as HTML and for other libraries; lazy lists of records."""
+"""Base classes of all list answers: lazy lists, their HTML, and tables for other libraries."""
 
 import re
 from abc import ABC, abstractmethod
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
 
 
-# C0, C1, bidirectional and other signs that change how text around them is shown.
+# C0, C1, bidirectional and other characters that change the display of surrounding text.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_CELL = 300
 _WIDTH, _HEIGHT, _MARGIN = 420, 90, 14
@@ -50,7 +50,7 @@ _COLOURS = ("#30638e", "#d1495b", "#2a9d8f", "#edae49", "#6d597a", "#57606a")
 
 
 def html_text(value: object) -> str:
-    """Return a value as escaped text without control characters; lists are joined by blanks."""
+    """Return a value as escaped text without control characters; lists are joined by spaces."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -64,7 +64,7 @@ def html_text(value: object) -> str:
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], note: str = "") -> str:
-    """Return a table with a line of words below it."""
+    """Return an HTML table with an optional note below it."""
     head = "".join(f"<th>{html_text(name)}</th>" for name in columns)
     body = "".join(
         f"<tr>{''.join(f'<td>{html_text(cell)}</td>' for cell in row)}</tr>" for row in rows
@@ -74,7 +74,7 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]], note: s
 
 
 def bar_chart(bars: Mapping[str, float]) -> str:
-    """Return a bar for each value as SVG, "" without values."""
+    """Return an SVG chart with a bar for each value, "" without values."""
     if not bars:
         return ""
     most = max(*bars.values(), 0) or 1
@@ -91,7 +91,7 @@ def bar_chart(bars: Mapping[str, float]) -> str:
 
 
 def line_chart(periods: Sequence[str], curves: Mapping[str, Sequence[float]]) -> str:
-    """Return a curve for each name over the same periods as SVG, "" without periods."""
+    """Return an SVG chart with a curve for each name, "" without periods or curves."""
     if not periods or not curves:
         return ""
     most = max((value for curve in curves.values() for value in curve), default=0) or 1
@@ -124,24 +124,24 @@ def _chart(shapes: str, labels: Sequence[str]) -> str:
 
 _T = TypeVar("_T")
 ColumnTypes = Mapping[str, type | tuple[type]]
-"""Columns by name: str, int, float or bool, and a tuple of one of them for lists."""
+"""Column types by name: str, int, float or bool, and a 1-tuple of one of them for lists."""
 
 SHOWN_ROWS = 20
-"""So many rows are shown in a notebook."""
+"""The number of rows shown in a notebook."""
 
 _ROWS_AT_ONCE = 20_000
 
 
 class ResultTable(ABC, Generic[_T]):
-    """A list that is read on demand and can be written as a table.
+    """A list of results, read on demand and convertible to a table.
 
-    It has `len`, can be iterated several times, and supports slices.
+    Supports `len`, slices and repeated iteration.
     """
 
     @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns of the table."""
+        """The column names of the table."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[_T]: ...
@@ -151,7 +151,7 @@ class ResultTable(ABC, Generic[_T]):
 
     @abstractmethod
     def frames(self) -> Iterator["pl.DataFrame"]:
-        """Stream the rows as frames of the same columns, one at least."""
+        """Stream the rows as one or more frames with the same columns."""
 
     @abstractmethod
     def cells(self, row: _T) -> Sequence[object]:
@@ -179,7 +179,7 @@ class ResultTable(ABC, Generic[_T]):
         return self.rows_between(place.start or 0, place.stop)[:: place.step]
 
     def rows_between(self, start: int, stop: int | None) -> list[_T]:
-        """Return the rows from one place up to, but without, another."""
+        """Return the rows from `start` up to, but excluding, `stop`."""
         return list(islice(self, start, stop))
 
     def to_polars(self) -> "pl.DataFrame":
@@ -189,7 +189,7 @@ class ResultTable(ABC, Generic[_T]):
         return pl.concat(self.frames(), rechunk=False)
 
     def to_arrow(self) -> "pa.Table":
-        """Return all rows as a pyarrow ResultTable; raises UsageError without pyarrow."""
+        """Return all rows as a pyarrow Table; raises UsageError without pyarrow."""
         try:
             import pyarrow as pa
         except ImportError as error:
@@ -200,7 +200,7 @@ class ResultTable(ABC, Generic[_T]):
         return pa.Table.from_batches(chain(first.to_batches(), batches), first.schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the rows by the Arrow PyCapsule interface, which needs no pyarrow."""
+        """Return the rows through the Arrow PyCapsule interface, which does not need pyarrow."""
         return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -211,14 +211,14 @@ class ResultTable(ABC, Generic[_T]):
             raise UsageError("to_pandas() needs pandas; pip install pandas") from error
         frame = self.to_polars()
         found = pd.DataFrame(frame.to_dict(as_series=False))
-        # Without rows pandas takes all columns for numbers.
+        # Without rows, pandas treats all columns as numeric.
         texts = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
         return found if frame.height else found.astype(dict.fromkeys(texts, "object"))
 
     def to_csv(self, path: str | PathLike[str], *, excel: bool = False) -> int:
-        """Write all rows to a CSV file that is safe to open in a spreadsheet; return how many.
+        """Write all rows to a CSV file, safe to open in a spreadsheet; return their number.
 
-        With `excel` it begins with a byte order mark.
+        With `excel`, it begins with a byte order mark.
         """
         count = -1
         with whole_file(Path(path)) as stream:
@@ -241,7 +241,7 @@ class ResultTable(ABC, Generic[_T]):
 
 
 def frame_of(columns: ColumnTypes, rows: Sequence[Sequence[object]]) -> "pl.DataFrame":
-    """Return rows as a frame with columns of these types."""
+    """Return rows as a polars frame with the given columns."""
     import polars as pl
 
     types: Any = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
@@ -253,14 +253,14 @@ def frame_of(columns: ColumnTypes, rows: Sequence[Sequence[object]]) -> "pl.Data
 
 
 def _plain(value: object) -> object:
-    """Return a value that polars accepts: lone surrogates are not valid Unicode."""
+    """Return a value that polars accepts: lone surrogates are replaced, tuples become lists."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def frames_of(columns: ColumnTypes, rows: Iterator[Sequence[object]]) -> Iterator["pl.DataFrame"]:
-    """Stream rows as frames, one empty frame without rows."""
+    """Stream rows as frames; without rows, yield one empty frame."""
     yield frame_of(columns, list(islice(rows, _ROWS_AT_ONCE)))
     while some := list(islice(rows, _ROWS_AT_ONCE)):
         yield frame_of(columns, some)
@@ -270,10 +270,10 @@ _CELL_TYPES = (str, int, float, bool)
 
 
 class Rows(ResultTable[_T]):
-    """Records of one kind, one a row, fetched when iterated or counted.
+    """Records of one type, one a row, fetched when iterated or counted.
 
-    `ask` fetches them anew each time; counts and slices are cached. `bars` names a timestamp
-    column, whose years are drawn as a chart.
+    Each iteration calls `ask` until a count or slice has cached the rows. `bars` names a timestamp
+    column whose years are drawn as a chart.
     """
 
     def __init__(self, kind: type[_T], ask: Callable[[], Iterable[_T]], bars: str = "") -> None:
@@ -287,7 +287,7 @@ class Rows(ResultTable[_T]):
         return tuple(self._types)
 
     def __iter__(self) -> Iterator[_T]:
-        # A generator: `list` asks for the length first, which keeps the rows that follow.
+        # A generator: `list` calls `len` first, which caches the rows read next.
         yield from self._ask() if self._kept is None else self._kept
 
     def __len__(self) -> int:
@@ -305,7 +305,7 @@ class Rows(ResultTable[_T]):
         return frames_of(self._types, map(self.cells, self))
 
     def chart(self) -> str:
-        """Return the rows by year as SVG, "" without timestamps."""
+        """Return a chart of rows by year as SVG, "" without a timestamp column."""
         return (
             bar_chart(rows_by_year(getattr(row, self._bars) for row in self)) if self._bars else ""
         )
@@ -315,7 +315,7 @@ class Rows(ResultTable[_T]):
 
 
 def rows_by_year(timestamps: Iterable[str]) -> Mapping[str, int]:
-    """Return how many timestamps each year has, from the first year to the last."""
+    """Return the number of timestamps of each year, from the first year to the last."""
     counts: dict[str, int] = {}
     for timestamp in timestamps:
         counts[timestamp[:4]] = counts.get(timestamp[:4], 0) + 1
@@ -327,7 +327,7 @@ def rows_by_year(timestamps: Iterable[str]) -> Mapping[str, int]:
 
 @cache
 def column_types(kind: type) -> ColumnTypes:
-    """Return the columns of a record: its fields that are texts, numbers, or lists of these."""
+    """Return the columns of a record type: its fields that are texts, numbers or lists of them."""
     found = ((name, _column_type(hint)) for name, hint in get_type_hints(kind).items())
     return {name: column for name, column in found if column is not None}
 
@@ -344,7 +344,7 @@ def _column_type(hint: Any) -> type | tuple[type] | None:
 
 
 class PlaybackScores(Rows["PlaybackScore"]):
-    """The scores of the pages that match, worst first or those checked last first."""
+    """The playback scores of matching pages, lowest score or last check first."""
 
     def __init__(
         self,
@@ -354,7 +354,7 @@ class PlaybackScores(Rows["PlaybackScore"]):
         order: "QualityOrder",
         limit: int | None,
     ) -> None:
-        # Imported here: other lists do without.
+        # Imported here: other lists do not need it.
         from nwx.engine.indices.quality_index import PlaybackScore
 
         super().__init__(
@@ -365,11 +365,11 @@ class PlaybackScores(Rows["PlaybackScore"]):
 
     @cached_property
     def totals(self) -> "QualityTotals":
-        """The totals of all pages that match, whatever the limit."""
+        """The totals of all matching pages, regardless of the limit."""
         return self._index.totals(self._wanted)
 
     def page(self, offset: int, limit: int) -> "list[PlaybackScore]":
-        """Return a part of the list, without reading what comes before."""
+        """Return a part of the list, without reading the rows before it."""
         if not limit or offset >= self.totals.pages:
             return []
         found = self._index.scores(self._wanted, limit, offset, self._order)

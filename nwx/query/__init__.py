@@ -1,1 +1,1 @@
-"""Queries: a small tree, and the parser of Lucene syntax that builds it."""
+"""Queries: the parser of Lucene syntax and the small tree that it builds."""

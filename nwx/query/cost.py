@@ -1,8 +1,8 @@
 """The cost of a query, estimated before the engine is called.
 
-A unit is about the work of one word in one field. Patterns and misspelt words are compared with
-the words of the whole archive, so that a few of them take longer than a thousand words. A query
-above the limit is refused here, for every engine and every interface.
+One unit is about the work for one word in one field. Patterns and misspelt words are compared with
+all words of the archive, so that a few of them cost more than a thousand plain words. Queries above
+the limit are refused, for every engine and interface.
 """
 
 import re
@@ -13,33 +13,33 @@ from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Leaf, Node, Phras
 
 MAX_COST = 4_000
 MAX_TREE_DEPTH = 20
-"""The most operators within each other; Elasticsearch takes 30 queries within each other."""
+"""The deepest nesting of operators; Elasticsearch accepts 30 nested queries."""
 MAX_PATTERN_CHARACTERS = 1_000
 MAX_WILDCARDS = 32
-"""The most `*` and `?` of one pattern."""
+"""The most `*` and `?` in one pattern."""
 MAX_FUZZY_CHARACTERS = 255
 
 WORD_COST = 1
 PREFIX_COST = 4
-"""A pattern that begins with letters and has one `*`, at its end."""
+"""A pattern with a single wildcard, a `*` at its end."""
 PATTERN_COST = 50
-"""Any other pattern, for each PATTERN_STEP characters, and for each `?` after a `*`: with each of
-these the states of its automaton double."""
+"""Any other pattern, once for each PATTERN_STEP characters and for each `?` after a `*`: each of
+these doubles the states of its automaton."""
 PATTERN_STEP = 50
 FUZZY_COSTS = (1, 5, 10)
 """Words within 0, 1 and 2 edits."""
 NEAR_COST = 200
-"""More than two words near each other: the texts themselves are compared."""
+"""A proximity query of more than two words: it compares the texts themselves."""
 DATES_COST = 40
 RANGE_COST = 10
 INLINKS_COST = 40
-"""A number of inlinks, or a range of such numbers: documents are joined with inlinks."""
+"""A number or range of inlinks: documents are joined with inlinks."""
 
 _PIECE = re.compile(r"\\.|[*?]", re.DOTALL)
 
 
 def check_cost(node: Node) -> None:
-    """Raise QueryError for a query that takes more work than a search may, or is too deep."""
+    """Raise QueryError for a query that costs more than MAX_COST or is nested too deep."""
     _check_depth(node)
     total = cost(node)
     if total > MAX_COST:
@@ -71,7 +71,7 @@ def _parts(node: Node) -> tuple[Node, ...]:
 
 
 def cost(node: Node) -> int:
-    """Return the cost of a query; raises QueryError for a pattern or a word beyond its limits."""
+    """Return the cost of a query; raises QueryError for a pattern or word that exceeds a limit."""
     match node:
         case All():
             return 0
@@ -101,7 +101,7 @@ def _leaf_cost(node: Leaf) -> int:
 
 def _phrase_cost(node: Phrase) -> int:
     words = node.text.split()
-    # Scripts without blanks have more words than this tells.
+    # Scripts without spaces have more words than `split` finds.
     few = len(words) <= 2 and node.text.isascii() and len(set(words)) == len(words)
     if node.slop and not few:
         return NEAR_COST

@@ -1,8 +1,8 @@
-"""User input escaped for the Lucene grammar.
+"""Escaping of user input for the Lucene grammar.
 
-The grammar gives a meaning to characters that people type literally: the colon and the slashes
-of a URL, a hyphen between words, an apostrophe, a question mark. These are escaped with a
-backslash or left out, so that only intended syntax remains.
+Characters that people type literally have a meaning in the grammar: the colon and slashes of a URL,
+a hyphen between words, an apostrophe, a question mark. They are escaped with a backslash or left
+out, so that only intended syntax remains.
 """
 
 import re
@@ -44,12 +44,12 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PATTERN_PIECE = re.compile(r"\\.|[*?]+", re.DOTALL)
 _HOST = re.compile(r"((?:[\w-]+\.)+[\w-]+|localhost)(?::\d{1,5})?(?:[/?#]|\Z)", re.IGNORECASE)
 UNQUOTED_WILDCARD = re.compile(r"\\.|[*?]", re.DOTALL)
-"""Finds wildcards, and quoted signs, which begin with a backslash."""
+"""Matches wildcards, and characters escaped by a backslash."""
 
 
 @dataclass(slots=True)
 class EscapedQuery:
-    """A query that the grammar takes; `places` has for each character its place in the original."""
+    """A query for the grammar; `places` has the position of each character in the original."""
 
     text: str = ""
     places: list[int] = field(default_factory=list)
@@ -60,12 +60,12 @@ class EscapedQuery:
         self.places += [place] * len(text)
 
     def place(self, position: int) -> int | None:
-        """Return the place in the original of a character, None at the end."""
+        """Return the position in the original of a character, None at the end."""
         return self.places[position] if position < len(self.places) else None
 
 
 def escape(query: str) -> EscapedQuery:
-    """Return a query in which only intended syntax is syntax.
+    """Return a query with everything escaped that is not intended as syntax.
 
     Raises QueryError on unclosed quotation marks and brackets, and on queries too long or too deep.
     """
@@ -148,7 +148,7 @@ def _tamed(match: re.Match[str], query: str, after_field: bool, only_words: bool
 
 
 def _tamed_field(match: re.Match[str], query: str, after_field: bool) -> str:
-    """Keep `name:` where it names a field; a time of day and the like is text."""
+    """Return `name:` as is if it can name a field, else escaped, as in a time of day."""
     token = match[0]
     begins_word = match.start() == 0 or query[match.start() - 1] in " \t\n\r(+-!"
     if begins_word and not after_field:
@@ -161,13 +161,13 @@ def _escape(text: str) -> str:
 
 
 def plain_words(query: str) -> list[str]:
-    """Return the words of a query that is nothing but a few plain words, [] of others."""
+    """Return the words of a query of only a few plain words, [] for any other query."""
     words = query.split(" ") if _PLAIN_WORDS.fullmatch(query) else []
     return words if _OPERATOR_NAMES.isdisjoint(words) else []
 
 
 def unescaped(text: str) -> str:
-    """Return a text without the backslashes that quote its signs."""
+    """Return a text without its escaping backslashes."""
     return _ESCAPE.sub(r"\1", text)
 
 
@@ -177,7 +177,7 @@ def has_wildcard(word: str) -> bool:
 
 
 def wildcard_pattern(word: str) -> str:
-    """Return a word as a pattern: only the backslashes that are needed, and one `*` in a row."""
+    """Return a word as a pattern, without needless backslashes and repeated `*`."""
     return _PATTERN_PIECE.sub(_pattern_piece, word)
 
 
@@ -189,9 +189,9 @@ def _pattern_piece(match: re.Match[str]) -> str:
 
 
 def with_address(field: str, text: str) -> tuple[str, str]:
-    """Return the field and text of a URL: one without a scheme is looked up by its urlkey.
+    """Return the field and text to look up: a URL without a scheme is looked up by its urlkey.
 
-    Of a URL given as a host or domain it is that part.
+    A URL given as a value of host or domain is reduced to that part.
     """
     begin = text.removesuffix("*")
     if field in ("host", "domain") and "://" in begin:

@@ -1,4 +1,4 @@
-"""The fields that a query may name, and those with a part of their own in every query."""
+"""The fields that a query may name, their aliases, filters, facets and default weights."""
 
 import re
 import unicodedata
@@ -10,16 +10,16 @@ from nwx.model import IndexName
 from nwx.values.urls import host_parts
 
 DEFAULT_FIELDS: dict[str, float] = {"title": 3.0, "headings": 1.5, "content": 1.0, "url_text": 1.0}
-"""Fields that a word without a field is looked up in, with their weights."""
+"""The fields searched for a word without a field, with their weights."""
 
 ANCHOR = "anchor"
 """The field of anchor texts of the links to a document's URL, joined from inlinks."""
 
 INLINK_COUNTS = {"inlinks": "documents", "linking_hosts": "hosts", "linking_domains": "domains"}
-"""Fields that count the links to a document's URL, and the counts of inlinks they stand for."""
+"""Fields that count the links to a document's URL, mapped to the attributes of LinkCounts."""
 
 JOINED_FIELDS = {ANCHOR: "text", **dict.fromkeys(INLINK_COUNTS, "long")}
-"""Fields of a query that documents do not have: they are joined from inlinks; and their types."""
+"""Query fields that are joined from inlinks, not stored in documents, with their types."""
 
 CAPTURE_FIELDS = frozenset(
     {
@@ -36,9 +36,9 @@ CAPTURE_FIELDS = frozenset(
         "last_modified_year",
     }
 )
-"""Fields that tell of the capture which the text of a document was read from, not of the text.
+"""Fields that describe the capture from which a document's text was read, not the text.
 
-They find no document of which that capture is hidden (`Question.hidden`).
+They match no document for which that capture is hidden (`Question.hidden`).
 """
 
 FILTERS = {
@@ -54,11 +54,11 @@ FILTERS = {
     "license": "license_url",
     "published": "publication_year",
 }
-"""The filters of the command line, the pages and the API, and the fields they look at."""
+"""The filters of the command line, the pages and the API, mapped to their fields."""
 
 ENRICHED_FACETS = ("puid", "generator", "license_url", "publication_year")
-"""Fields of enrichers that can be counted and filtered: of one value, and the same for all captures
-of a document."""
+"""Fields of enrichers that can be counted and filtered: single values, equal for all captures of a
+document."""
 
 FACET_FIELDS = (
     "collection",
@@ -72,13 +72,13 @@ FACET_FIELDS = (
     "year",
     *ENRICHED_FACETS,
 )
-"""What can be counted and filtered; collection and year look at all dates of a document."""
+"""Fields that can be counted and filtered; collection and year cover all dates of a document."""
 
 
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2018\u2019\uff07]s(?=\*?\Z)", re.IGNORECASE)
 _HIDING = dict.fromkeys((0xAD, 0x200B, 0xFEFF))
 _LIKE = 60.0
-"""The share of equal characters, of 100, from which on one name is suggested for another."""
+"""The least similarity, from 0 to 100, of a name that is suggested for an unknown one."""
 
 ALIASES = {
     "site": "domain",
@@ -110,10 +110,10 @@ ALIASES = {
     "elements": "elements_used",
     "favicon": "favicon_hash",
 }
-"""Other names of fields, shorter ones and SolrWayback's, and the fields."""
+"""Aliases of fields: shorter names, and those of SolrWayback."""
 
 DATE_FIELDS = ("date", "dates", "year", "wayback_date")
-"""Names that stand for all dates of a document."""
+"""Names of the pseudo-field for all dates of a document."""
 
 
 _LOWER_CASE = frozenset(
@@ -132,7 +132,7 @@ _LOWER_CASE = frozenset(
         "elements_used",
     }
 )
-"""Fields whose values are in lower case, however they are asked for."""
+"""Fields with values in lower case, regardless of case in the query."""
 
 _HOSTS = ("host", "domain", "public_suffix")
 
@@ -175,14 +175,14 @@ def resolve_field(name: str) -> str | None:
 
 
 def kind(field: str) -> QueryFieldKind:
-    """Return the kind of a field; the default fields ("") are text."""
+    """Return the kind of a field; "" stands for the default fields, which are text."""
     return _fields()[field] if field else QueryFieldKind.TEXT
 
 
 def normal_value(field: str, text: str, *, is_pattern: bool = False) -> str:
-    """Return a text as the values of its field are written: NFC, lower case, IDNA.
+    """Return a text normalized like the values of its field: NFC, lower case, IDNA.
 
-    Words lose the soft hyphens that texts lose at import, a pattern of words its possessive.
+    In text fields, soft hyphens are removed as at import, and the possessive 's from a pattern.
     """
     if kind(field) is QueryFieldKind.TEXT:
         text = unicodedata.normalize("NFC", text.translate(_HIDING))
@@ -191,14 +191,14 @@ def normal_value(field: str, text: str, *, is_pattern: bool = False) -> str:
 
 
 def normal_name(field: str, text: str) -> str:
-    """Return a keyword as the values of its field are written: lower case, hosts in IDNA."""
+    """Return a keyword normalized like the values of its field: lower case, hosts in IDNA."""
     if field in _HOSTS:
         return host_parts(text).host
     return text.lower() if field in _LOWER_CASE else text
 
 
 def suggestion(name: str) -> str:
-    """Return a known name that is like an unknown one, "" if none is."""
+    """Return the known name most similar to an unknown one, "" if none is similar."""
     # Imported here: only a query with a wrong name needs it.
     from rapidfuzz import fuzz, process
 

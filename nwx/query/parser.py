@@ -33,7 +33,7 @@ from nwx.values.urlkeys import urlkey
 from nwx.values.urls import address_words
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# The standard tokenizer keeps runs of these scripts whole, which are written without blanks.
+# Scripts written without spaces, of which the standard tokenizer keeps whole runs.
 _UNBROKEN = re.compile(
     "([\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
     "\u1780-\u17d3\u17d7\u17dc\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f]+)"
@@ -49,7 +49,7 @@ _TIMESTAMP = "%Y%m%d%H%M%S"
 
 
 def parse_query(query: str) -> Node:
-    """Return the tree of a query; an empty one matches every document.
+    """Return the tree of a query; an empty query matches every document.
 
     Raises QueryError on a syntax error, with its position, and on a query that costs too much.
     """
@@ -62,14 +62,14 @@ def parse_query(query: str) -> Node:
 
 
 def _all_words(query: str) -> Node | None:
-    """Return the tree of a few plain words, which need no grammar, None of all else."""
+    """Return the tree of a few plain words, which need no grammar, else None."""
     reader = _Reader(query, EscapedQuery())
     words = [reader.word(word) for word in plain_words(query)]
     return _and(words) if words else None
 
 
 def _by_grammar(query: str) -> Node:
-    # Imported here: the lexer is made on import, and plain words do without.
+    # Imported here: importing builds the lexer, which plain words do not need.
     from luqum.thread import parse as parse_lucene
 
     tamed = escape(query)
@@ -113,14 +113,14 @@ def _syntax_error(query: str, tamed: EscapedQuery, message: str) -> QueryError:
 
 
 class _Reader:
-    """Reads the tree of luqum; `field` is the one that is asked of."""
+    """Converts a luqum tree to a query tree; `field` is the field in effect."""
 
     def __init__(self, query: str, tamed: EscapedQuery) -> None:
         self._query = query
         self._tamed = tamed
 
     def word(self, word: str) -> Node:
-        """Return the node of a word without any signs, in the default fields."""
+        """Return the node of a word without special characters, in the default fields."""
         return self._exact(None, word, "")
 
     def node(self, found: Any, field: str, depth: int) -> Node:
@@ -180,10 +180,10 @@ class _Reader:
 
     def _word(self, found: Any, word: str, field: str) -> Node:
         if not field and _ADDRESS.match(unescaped(word)):
-            # As captures of a URL are looked up: with any scheme, with and without www.
+            # Like the look-up of captures by URL: any scheme, with and without www.
             field = "url" if has_wildcard(word.removesuffix("*")) else "urlkey"
         if word == "?" and kind(field) is QueryFieldKind.TEXT:
-            return All()  # a sign with blanks around it, as French puts it
+            return All()  # a question mark after a space, as in French
         if word == "*":
             return Wildcard(field, "*") if field else All()
         if has_wildcard(word):
@@ -251,7 +251,7 @@ class _Reader:
     def _ends_of_span(
         self, found: Any, low: str | None, high: str | None, include_low: bool, include_high: bool
     ) -> tuple[str | None, str | None]:
-        """Return the first and the last timestamp of a span; None is open."""
+        """Return the first and last timestamp of a span; None means open."""
         first = last = None
         if low:
             span = self._span(found, low)
@@ -299,7 +299,7 @@ class _Reader:
             raise self._error(error.text, found) from error
 
     def _key_pattern(self, found: Any, field: str, pattern: str) -> str:
-        """Return the pattern of urlkeys where that of a URL was given which ends in `*`."""
+        """Return the urlkey pattern of a URL pattern that ends in `*`; other patterns unchanged."""
         begin = pattern.removesuffix("*")
         if field != "urlkey" or not _ADDRESS.match(begin) or UNQUOTED_WILDCARD.search(begin):
             return pattern
@@ -312,7 +312,7 @@ class _Reader:
             raise self._error(
                 ErrorText("%(field)s takes no ~; ask for a range [LOW TO HIGH]", field=field), found
             )
-        # Below 1 it is the similarity of old Lucene, of which only "like it" is left.
+        # Below 1, it is a similarity as in old Lucene, treated as 2 edits.
         degree = float(found.degree)
         distance = 2 if 0 < degree < 1 else int(degree)
         word = normal_value(field, unescaped(str(found.term.value)))
@@ -359,7 +359,7 @@ def _or(nodes: list[Node]) -> Node:
 
 
 def _and(nodes: list[Node]) -> Node:
-    """Return the node of all of them; what must not be found is gathered."""
+    """Return the conjunction of nodes; pure negations are merged into its `must_not`."""
     must: list[Node] = []
     must_not: list[Node] = []
     for node in nodes:
@@ -375,7 +375,7 @@ def _and(nodes: list[Node]) -> Node:
 
 
 def _is_punctuation(text: str) -> bool:
-    """Return whether a text has only punctuation; such a word has no condition."""
+    """Return whether a text has only punctuation; such a word is ignored."""
     return all(
         char.isspace()
         or unicodedata.category(char)[0] == "P"
@@ -385,7 +385,7 @@ def _is_punctuation(text: str) -> bool:
 
 
 def _ends(found: Any) -> tuple[str | None, str | None, bool, bool]:
-    """Return low, high and whether each is within the range; None is open."""
+    """Return low, high and whether each is inclusive; None means open."""
     if isinstance(found, lucene.From):
         return _end(found.a), None, bool(found.include), True
     if isinstance(found, lucene.To):

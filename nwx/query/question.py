@@ -1,4 +1,4 @@
-"""A search as it is asked, the documents that it is about, and those hidden from its viewer."""
+"""Search questions, the document queries they resolve to, and documents hidden from a viewer."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -20,7 +20,7 @@ _NO_DATES: frozenset[SeenDate] = frozenset()
 
 
 class HiddenSpan(NamedTuple):
-    """All dates from one timestamp to another, both inclusive, of a collection ("" for any)."""
+    """All dates between two timestamps, both inclusive, in a collection ("" for any)."""
 
     first: str
     last: str
@@ -35,8 +35,8 @@ class HiddenSpan(NamedTuple):
 class HiddenDocuments:
     """The documents and dates that a viewer may not see.
 
-    Equal `key` means equal content. `documents` are the ids of fully hidden documents. `dates` maps
-    the ids of other documents to their hidden dates. `spans` are hidden in all other documents
+    Equal keys mean equal contents. `documents` are the ids of fully hidden documents. `dates` maps
+    the ids of other documents to their hidden dates. `spans` are hidden in all remaining documents
     except `apart`; a document with all dates in spans is hidden.
     """
 
@@ -66,7 +66,7 @@ class HiddenDocuments:
 
 
 NONE_HIDDEN = HiddenDocuments()
-"""Everything may be seen."""
+"""Nothing is hidden."""
 
 
 MAX_LIMIT = 1_000
@@ -74,19 +74,19 @@ MAX_LIMIT = 1_000
 
 
 BY_SCORE = (Sort.RELEVANCE, Sort.ALL_TYPES)
-"""The orders that go by score."""
+"""The sort orders by score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A search, as pages, programs and the command line specify it.
+    """A search, as specified by pages, programs and the command line.
 
     `query` is Lucene syntax, or its tree. `filters` maps a name in FILTERS or a field in
     FACET_FIELDS to accepted values (any of them). Dates are written 2010, 2010-03, … or as 14
-    digits; both are inclusive. `facets` are named as filters are; each is counted without its own
+    digits; both are inclusive. `facets` are named like filters; each is counted without its own
     filter (see `DocumentQuery.without`). `hidden` documents and dates are treated as missing.
-    Engines search by words; what is asked `by` meaning is answered by `nwx.vectors.questions`. With
-    `most_words` documents with most of the words are found where none has all.
+    Engines search by words; `nwx.vectors.questions` answers searches `by` meaning. With
+    `most_words`, documents with most of the words are returned if none has all.
     """
 
     query: str | Node = ""
@@ -107,19 +107,19 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The query as it was written, "" where a tree was given."""
+        """The query text, "" if the query is a tree."""
         return self.query if isinstance(self.query, str) else ""
 
 
 DateSpan = tuple[str, str]
-"""Two timestamps of 14 digits, both inclusive; "" is open."""
+"""Two timestamps of 14 digits, both inclusive; "" means open."""
 
 
 @dataclass(frozen=True, slots=True)
 class DateCondition:
     """A span and collection that must contain one (timestamp, collection) of a document.
 
-    `spans` None is any date, empty `collections` any collection.
+    `spans` of None accepts any date, empty `collections` any collection.
     """
 
     spans: tuple[DateSpan, ...] | None = None
@@ -144,8 +144,8 @@ class DocumentQuery:
 
     `date_from` and `date_to` are timestamps of 14 digits, both inclusive, "" for none. A document
     matches if one of its dates is between them, and also in a year of `filters["year"]` and a
-    collection of `filters["collection"]` if given. `pages_first` tells whether what ranks below
-    pages keeps only a part of its score. What matches one of `bonus` too has a higher score.
+    collection of `filters["collection"]` if given. With `pages_first`, documents below pages keep
+    only a part of their score. Matching a node of `bonus` raises the score.
     """
 
     tree: Node
@@ -157,12 +157,12 @@ class DocumentQuery:
     bonus: tuple[Node, ...] = ()
 
     def filters_facet(self, facet: str) -> bool:
-        """Return whether this query filters by a facet; dates count as a filter of years."""
+        """Return whether this query filters by a facet; dates count as a year filter."""
         dated = facet == "year" and bool(self.date_from or self.date_to)
         return dated or facet in self.filters
 
     def date_condition(self) -> DateCondition | None:
-        """Return the condition that filters and dates make together, if any."""
+        """Return the combined condition of the collection and year filters and dates, if any."""
         collections, years = (self.filters.get(name, ()) for name in ("collection", "year"))
         dated = bool(self.date_from or self.date_to)
         if not (collections or years or dated):
@@ -175,7 +175,7 @@ class DocumentQuery:
         return DateCondition(spans, collections)
 
     def _spans_of(self, years: Sequence[str]) -> Iterator[DateSpan]:
-        """Yield the parts of the date span that are in these years."""
+        """Yield the parts of the date span within these years."""
         for year in years:
             low = max(self.date_from, f"{year}0101000000")
             high = min(self.date_to or "9" * 14, f"{year}1231235959")
@@ -185,8 +185,8 @@ class DocumentQuery:
     def without(self, facet: str) -> Self:
         """Return the query without the filter of a facet.
 
-        With `language=de` every document is German: the other languages that could be chosen
-        instead are counted without that filter.
+        It counts the alternatives of a facet: with `language=de` every document is German, so other
+        languages are counted without that filter.
         """
         others = {name: values for name, values in self.filters.items() if name != facet}
         if facet == "year":
@@ -224,20 +224,20 @@ def resolve(question: Question) -> DocumentQuery:
 
 
 def loosened(question: Question, tree: Node) -> Question | None:
-    """Return the question for most of the words of its tree, None where it takes all."""
+    """Return the question for most words of its tree, None if that does not apply."""
     looser = most_words(tree) if question.most_words else None
     return None if looser is None else replace(question, query=looser, most_words=False)
 
 
 def _parsed(query: str) -> Node:
-    # Imported here: whoever only names questions need not load the grammar.
+    # Imported here: modules that only use the classes need not load the grammar.
     from nwx.query.parser import parse_query
 
     return parse_query(query)
 
 
 def _checked(tree: Node) -> Node:
-    check_cost(tree)  # the parser has done so with what it read
+    check_cost(tree)  # the parser checks its own trees
     return tree
 
 

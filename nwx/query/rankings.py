@@ -1,4 +1,4 @@
-"""Rankings: the weights that order the results of a search."""
+"""Rankings: weights for the order of search results."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -15,7 +15,7 @@ _MOST_PAIRS = 3
 
 
 class SearchBy(StrEnum):
-    """What documents are found by: their words, the meaning of their passages, or both."""
+    """How documents are searched: by words, by the meaning of their passages, or both."""
 
     WORDS = "words"
     MEANING = "meaning"
@@ -24,14 +24,14 @@ class SearchBy(StrEnum):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Weights of the fields of a word, of links, and of words that stand next to each other.
+    """Weights of document fields, links, and adjacent words of a query.
 
-    `anchors` and `inlinks` of None are the settings of the archive (`RankingSettings`). Of the
-    scores of words and of anchors the higher counts, and the part `lower` of the other. `phrase`
-    weighs the first words of a query where two neighbours stand together in a text. What is no page
-    (files, errors, redirects, soft 404s, navigation alone) keeps `below_pages` of its score. Where
-    no document has all words of a query, those with most of them are found, unless `most_words` is
-    0.
+    `anchors` and `inlinks` of None use the archive's settings (`RankingSettings`). The higher of
+    the word score and the anchor score counts in full, the other one times `lower`. `phrase` is the
+    weight of pairs of neighbouring query words (of the first few) that are adjacent in a text.
+    Documents that are not pages (files, errors, redirects, soft 404s, mere navigation) keep the
+    part `below_pages` of their score. If no document has all words of a query, documents with most
+    of them are returned, unless `most_words` is 0.
     """
 
     title: float = 3.0
@@ -48,7 +48,7 @@ class Ranking:
 
     @cached_property
     def fields(self) -> Mapping[str, float]:
-        """The weights of the fields of documents that a word without a field is looked up in."""
+        """The weights of the document fields searched for a word without a field."""
         return {
             "title": self.title,
             "headings": self.headings,
@@ -57,7 +57,7 @@ class Ranking:
         }
 
     def links(self, usual: RankingSettings) -> RankingSettings:
-        """Return the weights of links."""
+        """Return the weights of links; `usual` has those that are None."""
         return RankingSettings(
             usual.anchor_weight if self.anchors is None else self.anchors,
             usual.inlink_weight if self.inlinks is None else self.inlinks,
@@ -65,13 +65,13 @@ class Ranking:
         )
 
     def weights(self) -> dict[str, float]:
-        """Return the weights by name, without those that are the archive's settings."""
+        """Return the weights by name, without those left to the archive's settings (None)."""
         found = {name: value for name, value in asdict(self).items() if value is not None}
         del found["name"]
         return found
 
     def bonus(self, tree: Node) -> tuple[Node, ...]:
-        """Return what adds to the score of documents that a resolved tree finds."""
+        """Return the nodes that raise the score of documents matching a resolved tree."""
         words = all_words(tree) if self.phrase else []
         if len(words) < 2:
             return ()
@@ -83,14 +83,14 @@ class Ranking:
 DEFAULT = Ranking()
 
 OLDER = Ranking(url=1.0, lower=0.0, phrase=0.0, most_words=0.0, name="older")
-"""The weights that were fixed before rankings had names."""
+"""The fixed weights from before rankings had names."""
 
 BUILT_IN: Mapping[str, Ranking] = {"default": DEFAULT, "older": OLDER}
 """The rankings that every archive has."""
 
 
 def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking:
-    """Return the ranking of weights by name, others as by default; raises UsageError."""
+    """Return a ranking with weights by name, others as in DEFAULT; raises UsageError."""
     known = [one.name for one in fields(Ranking)][:-1]
     for name, value in weights.items():
         if name not in known:
@@ -108,7 +108,7 @@ def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking
 
 
 def all_words(node: Node) -> list[str]:
-    """Return the words of a tree that consists of words that must all match, else nothing."""
+    """Return the words of a tree of plain words that must all match, [] for any other tree."""
     parts = node.must if isinstance(node, Bool) and not node.should else (node,)
     words = list(map(word_of_address, parts))
     if not all(isinstance(word, Term) and not word.field for word in words):
@@ -117,7 +117,7 @@ def all_words(node: Node) -> list[str]:
 
 
 def most_words(node: Node) -> Node | None:
-    """Return the tree of documents with most of the words that must all match, None of others."""
+    """Return a tree that needs only most words of a tree of plain words, None for other trees."""
     words = tuple(dict.fromkeys(node.must)) if isinstance(node, Bool) and all_words(node) else ()
     if not isinstance(node, Bool) or len(words) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The query tree that every engine compiles, the values of its leaves, and its parts on inlinks."""
+"""The query tree that every engine compiles, the values of its leaves, and its inlink parts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in this order, with up to `slop` moves between them."""
+    """Words in this order, displaced by up to `slop` positions."""
 
     field: str
     text: str
@@ -37,7 +37,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """A pattern: `*` is any run of characters, `?` any one, a backslash quotes the next."""
+    """A pattern: `*` matches any run of characters, `?` any one, a backslash escapes the next."""
 
     field: str
     pattern: str
@@ -54,7 +54,7 @@ class Fuzzy:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Values between `low` and `high`; None is open."""
+    """Values between `low` and `high`; None means open."""
 
     field: str
     low: str | None
@@ -65,9 +65,9 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class ValueSpan:
-    """Numbers, or dates as 14 digits, from `low` to `high`; inclusive, None is open.
+    """Numbers, or dates as 14 digits, from `low` to `high`, both inclusive; None means open.
 
-    Terms, phrases and ranges of such fields are replaced by it in a resolved tree.
+    Replaces terms, phrases and ranges of number and date fields in a resolved tree.
     """
 
     field: str
@@ -79,7 +79,7 @@ class ValueSpan:
 class DateRange:
     """Documents with a date in the span, joined from the dates index.
 
-    Both ends are 14 digits and inclusive; "" is open.
+    Both ends are 14 digits and inclusive; "" means open.
     """
 
     low: str
@@ -88,7 +88,7 @@ class DateRange:
 
 @dataclass(frozen=True, slots=True)
 class Boost:
-    """The same documents with their score multiplied."""
+    """The documents of a node, with their score multiplied."""
 
     node: "Node"
     factor: float
@@ -96,7 +96,7 @@ class Boost:
 
 @dataclass(frozen=True, slots=True)
 class Bool:
-    """All of `must`, none of `must_not`; of `should` at least `least` where `must` is empty."""
+    """All of `must`, none of `must_not`, and at least `least` of `should` if `must` is empty."""
 
     must: tuple["Node", ...] = ()
     should: tuple["Node", ...] = ()
@@ -116,22 +116,22 @@ BELOW_PAGES = Bool(
         ValueSpan("status_code", FIRST_REDIRECT, None),
     )
 )
-"""What ranks below pages, in a resolved tree: other files, redirects, errors, POOR_PAGES."""
+"""A resolved tree of the documents below pages: other files, redirects, errors, POOR_PAGES."""
 
 
 def is_below_pages(content_type_norm: str, status: int | None, problems: Sequence[str]) -> bool:
-    """Return whether BELOW_PAGES finds a document."""
+    """Return whether BELOW_PAGES matches a document with these fields."""
     is_page = content_type_norm not in _FILE_TYPES and (status or 0) < FIRST_REDIRECT
     return not is_page or any(one in POOR_PAGES for one in problems)
 
 
 TYPE_GROUPS: dict[str, Node] = {"files": BELOW_PAGES, "pages": Bool(must_not=(BELOW_PAGES,))}
-"""Types of documents that queries name together (`type:files`)."""
+"""Named groups of document types in queries (`type:files`)."""
 
 TEXT, KEYWORD, DATE = "text", "keyword", "date"
 _LIMITS = {"integer": 2**31, "long": 2**63}
 NUMBERS = tuple(_LIMITS)
-"""The types of fields that hold numbers."""
+"""The types of number fields."""
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
@@ -140,7 +140,7 @@ _TIMESTAMP = re.compile(r"\d{14}", re.ASCII)
 def resolve_tree(node: Node) -> Node:
     """Return a tree with the values of its leaves converted to the types of their fields.
 
-    Raises QueryError on fields that cannot be searched, and on values invalid for their field.
+    Raises QueryError on fields that cannot be searched and values invalid for their field.
     """
     match node:
         case All() | ValueSpan():
@@ -183,7 +183,7 @@ def _resolved_leaf(leaf: Leaf) -> Leaf:
             ends = _ends(leaf.text, leaf.field, kind)
             return ValueSpan(leaf.field, *ends)
         case Range():
-            # An end of a date that is left out is left out with all of its day, month or year.
+            # An exclusive end excludes the whole day, month or year that its date names.
             low = high = None
             if leaf.low is not None:
                 ends = _ends(leaf.low, leaf.field, kind)
@@ -211,7 +211,7 @@ def _no_value_of(leaf: Leaf, kind: str) -> QueryError:
 
 
 def _ends(text: str, field: str, kind: str) -> tuple[int, int]:
-    """Return the first and last value of a text: a date is a span."""
+    """Return the first and last value that a text stands for: a date is a span."""
     if kind != DATE:
         number = _number(text, field, kind)
         return number, number
@@ -223,7 +223,7 @@ def _ends(text: str, field: str, kind: str) -> tuple[int, int]:
 
 
 def field_type(field: str) -> str:
-    """Return the type of a field; raises QueryError where it cannot be searched."""
+    """Return the type of a field; raises QueryError if it cannot be searched."""
     if field in JOINED_FIELDS:
         return JOINED_FIELDS[field]
     properties = mappings.properties(IndexName.DOCUMENTS).get(field)
@@ -269,7 +269,7 @@ def has_scores(node: Node) -> bool:
 
 
 def leaves(node: Node, *, ruled_out: bool = True) -> Iterator[DateRange | Leaf]:
-    """Yield the leaves of a tree, with `ruled_out` also the leaves below a `NOT`."""
+    """Yield the leaves of a tree, with `ruled_out` also those below a `NOT`."""
     match node:
         case All():
             return
@@ -283,7 +283,7 @@ def leaves(node: Node, *, ruled_out: bool = True) -> Iterator[DateRange | Leaf]:
 
 
 def text_leaves(node: Node) -> Iterator[Term | Phrase | Wildcard | Fuzzy]:
-    """Give the leaves that look for words in texts, apart from those ruled out."""
+    """Yield the leaves that search for words in texts, except those below a `NOT`."""
     for leaf in leaves(node, ruled_out=False):
         if isinstance(leaf, DateRange | Range | ValueSpan):
             continue
@@ -292,17 +292,17 @@ def text_leaves(node: Node) -> Iterator[Term | Phrase | Wildcard | Fuzzy]:
 
 
 def date_ranges(node: Node) -> Iterator[DateRange]:
-    """Give the date ranges of a tree, those ruled out included."""
+    """Yield the date ranges of a tree, including those below a `NOT`."""
     return (leaf for leaf in leaves(node) if isinstance(leaf, DateRange))
 
 
 LINKED_TARGETS = 1_000
-"""Of the linked URLs whose anchors match a query, so many that most hosts link to take part."""
+"""The most URLs with matching anchors per query: those that most hosts link to."""
 
 
 @dataclass(frozen=True, slots=True)
 class InlinkSpan:
-    """Numbers of inlinks from `low` to `high`, both inclusive; a `high` of None is open."""
+    """Numbers of inlinks from `low` to `high`, both inclusive; a `high` of None means open."""
 
     low: int
     high: int | None
@@ -316,8 +316,8 @@ class InlinkSpan:
 class AnchorParts:
     """The two parts of a query that finds documents by the links to them.
 
-    `words` must match anchor texts of a URL: its leaves have no field, or the field ANCHOR, and all
-    are looked up in anchors. `rest` must match the document.
+    `words` must match anchor texts of a URL: its leaves have no field or the field ANCHOR, and are
+    all looked up in anchors. `rest` must match the document.
     """
 
     words: Node
@@ -325,22 +325,22 @@ class AnchorParts:
 
 
 def inlink_span(leaf: Leaf) -> InlinkSpan:
-    """Return the numbers that a resolved leaf of one of INLINK_COUNTS asks for."""
+    """Return the span of numbers that a resolved leaf on one of INLINK_COUNTS matches."""
     if isinstance(leaf, ValueSpan):
         return InlinkSpan(max(leaf.low or 0, 0), leaf.high)
-    return InlinkSpan(1, None)  # any number that there is
+    return InlinkSpan(1, None)  # any number of links
 
 
 def joined_leaves(node: Node) -> list[Leaf]:
-    """Return the leaves of a query that are joined from inlinks."""
+    """Return the leaves of a query on fields that are joined from inlinks."""
     return [leaf for leaf in _leaves(node) if leaf.field in JOINED_FIELDS]
 
 
 def anchor_parts(node: Node) -> AnchorParts | None:
     """Return the two parts of a query, None for a query that does not use anchors.
 
-    That is a query without words that have no field, or one with words of anchors and fields of
-    documents as alternatives (`quarry OR title:pit`).
+    Such a query has no words without a field, or has words in anchors and fields of documents as
+    alternatives (`quarry OR title:pit`).
     """
     if isinstance(node, Bool) and node.must:
         return _parts_of_all(node)
@@ -372,7 +372,7 @@ def _all_of(must: list[Node], must_not: tuple[Node, ...], should: tuple[Node, ..
 
 
 def word_of_address(node: Node) -> Node:
-    """Return the word of an address, which is looked up in URLs by its parts too; others as is."""
+    """Return the Term of an address that is also searched as a phrase in URLs; others unchanged."""
     match node:
         case Bool(must=(), should=(Term("", text) as word, Phrase("url_text", words))):
             return word if words == address_words(text) else node
@@ -380,7 +380,7 @@ def word_of_address(node: Node) -> Node:
 
 
 def _is_words(node: Node) -> bool:
-    """Return whether all leaves of a node can be looked up in anchor texts."""
+    """Return whether all leaves of a node can be searched in anchor texts."""
     match node := word_of_address(node):
         case All() | DateRange():
             return False

@@ -1,4 +1,4 @@
-"""Words near each other, spelled like another, that follow a pattern, or of pictures."""
+"""Word matching: proximity, similar spelling and patterns; queries for pictures."""
 
 import re
 import unicodedata
@@ -14,9 +14,9 @@ Word = TypeVar("Word", bound=Hashable)
 
 
 def stand_near(words: Sequence[Word], places: Mapping[Word, Sequence[int]], slop: int) -> bool:
-    """Return whether words match as a phrase: each has its own position, within `slop`.
+    """Return whether words match as a phrase: each has a position of its own, within `slop`.
 
-    A position may be offset from the one in the phrase; all offsets must be within `slop` of each
+    Positions may be offset from those in the phrase; all offsets must be within `slop` of each
     other.
     """
     moves = {place - n for n, word in enumerate(words) for place in places[word]}
@@ -42,13 +42,13 @@ def _fit(
 
 
 LEAST_LETTERS = 4
-"""Shorter words are like too many others."""
+"""The shortest word with similar words; shorter ones resemble too many others."""
 
 _TWO_EDITS = 6
 
 
 def most_edits(word: str) -> int:
-    """Return how many edits away words are still like a word; 0 where it is too short."""
+    """Return the most edits between a word and its similar words, 0 if it is too short."""
     if len(word) < LEAST_LETTERS:
         return 0
     return 2 if len(word) >= _TWO_EDITS else 1
@@ -79,7 +79,7 @@ _PATTERN_PIECE = re.compile(r"\\.|[*?]|[^\\*?]+|\\", re.DOTALL)
 
 
 def pattern_pieces(pattern: str, fold: Callable[[str], str] = str) -> Iterator[str]:
-    """Give the parts of a wildcard pattern: `*`, `?`, and literal text, folded, after an `=`."""
+    """Yield the parts of a wildcard pattern: `*`, `?`, or `=` followed by folded literal text."""
     plain = ""
     for piece in _PATTERN_PIECE.findall(pattern):
         if piece in ("*", "?"):
@@ -98,7 +98,7 @@ def matcher(*patterns: Iterable[str]) -> Callable[[str], bool]:
 
     Its time is linear in the length of the text.
     """
-    # Imported here: few queries have patterns that tantivy cannot take.
+    # Imported here: few queries have patterns that tantivy does not support.
     import re2
 
     options = re2.Options()
@@ -130,11 +130,11 @@ def likeness(wanted: str, distance: int) -> Callable[[str], bool]:
 
 
 PICTURE_FIELDS = ("host", "domain", "content_type")
-"""Fields of a query that pictures have beside their words."""
+"""Query fields of pictures, in addition to their words."""
 
 _TEXT_FIELDS = ("", "title", "headings", "content", "url_text", "anchor", "description")
 _WORD = re.compile(r"[^\W_]+")
-# Scripts that are written without blanks: each sign is a word, and words are phrases of them.
+# Scripts written without spaces: each character is a word, and words are phrases of them.
 _SIGNS = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff])"
@@ -145,7 +145,7 @@ _MEANING = ErrorText("pictures are found by words, phrases, and beginnings of wo
 
 
 def picture_words(text: str) -> list[str]:
-    """Return the words of a text: lower case, without accents, signs of CJK one by one."""
+    """Return the words of a text: lower case, without accents, CJK characters one by one."""
     if not text.isascii():
         plain = unicodedata.normalize("NFKD", text).casefold()
         text = "".join(sign for sign in plain if unicodedata.category(sign) != _MARK)
@@ -164,10 +164,10 @@ class FieldCondition:
 
 @dataclass(frozen=True, slots=True)
 class PictureQuery:
-    """A query of images: words, None for all images, and required field values.
+    """A picture query: words, None for all pictures, and required field values.
 
     `words` has only All, Phrase (words separated by spaces), Wildcard (one word and `*`) and Bool
-    nodes, all about the words of an image.
+    nodes, all about the words of a picture.
     """
 
     words: Node | None
@@ -175,11 +175,11 @@ class PictureQuery:
 
 
 def resolve_picture_query(query: str) -> PictureQuery:
-    """Return the image query of a query text.
+    """Return the picture query of a query text.
 
     Raises QueryError on a syntax error, and on conditions that exist only for documents.
     """
-    # Imported here: pictures are counted without.
+    # Imported here: counting pictures does not need it.
     from nwx.query.parser import parse_query
 
     parts = _parts(parse_query(query))

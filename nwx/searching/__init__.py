@@ -1,1 +1,1 @@
-"""Questions to an archive, and documents with their versions and dates."""
+"""Search in an archive, and documents with their versions and dates."""

@@ -1,7 +1,6 @@
 """Search results for programs: on the command line, from the API, in exports.
 
-The dataclasses define both the JSON and its description. A field that may be UNSET is left out
-if it has no value.
+The dataclasses define both the JSON and its schema. A field that is UNSET is left out.
 """
 
 import json
@@ -66,7 +65,7 @@ class HitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LackingAnswer:
-    """The shards of a server that have no part in an answer, `missing_shards` of `shards`."""
+    """The shards of a server missing from an answer, `missing_shards` of `shards`."""
 
     missing_shards: Count
     shards: Count
@@ -74,10 +73,10 @@ class LackingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """A page of hits; facets are named as filters are, and counted without their own filter.
+    """A page of hits; facets are named like filters, and counted without their own filter.
 
     `lacking` reports the shards of a server that did not answer: hits and counts may then be too
-    low. With `most_words` no document has all words of the query, and the hits have most of them.
+    low. With `most_words`, no document has all words of the query, and the hits have most of them.
     """
 
     total: Total
@@ -91,7 +90,7 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """A date of a document, and the collection that it was captured for."""
+    """A date of a document, and the collection of the capture."""
 
     timestamp: Timestamp
     collection: str
@@ -99,7 +98,7 @@ class SeenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RecordAnswer:
-    """A capture of a document, and where its record is stored."""
+    """A capture of a document, and the location of its record."""
 
     timestamp: Timestamp
     url: str
@@ -184,14 +183,14 @@ class DatesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class VersionsAnswer:
-    """The versions of a URL, by their first date."""
+    """The versions of a URL, ordered by first date."""
 
     url: str
     versions: tuple[UrlVersion, ...]
 
 
 def answer_to_json(answer: object) -> Any:
-    """Return an answer as dictionaries, tuples, texts and numbers, ready to write as JSON."""
+    """Return an answer as JSON-ready dictionaries, tuples, texts and numbers."""
     return msgspec.to_builtins(answer)
 
 
@@ -200,12 +199,12 @@ def encoded_answer(answer: object) -> bytes:
     try:
         return msgspec.json.encode(answer)
     except UnicodeEncodeError:
-        # Halves of surrogate pairs, which servers may keep, are written as escapes only.
+        # Lone surrogates, which servers may store, can be written only as escapes.
         return json.dumps(answer_to_json(answer)).encode()
 
 
 def hit_answer(hit: Hit) -> HitAnswer:
-    """Return a hit as programs read it."""
+    """Return a hit in the form for programs."""
     return copied(
         HitAnswer,
         hit,
@@ -221,7 +220,7 @@ def hit_answer(hit: Hit) -> HitAnswer:
 
 
 def search_answer(result: SearchResult) -> SearchAnswer:
-    """Return the result of a search as programs read it."""
+    """Return a search result in the form for programs."""
     names = {field_name: name for name, field_name in FILTERS.items()}
     return SearchAnswer(
         total=result.total,
@@ -237,7 +236,7 @@ def search_answer(result: SearchResult) -> SearchAnswer:
 
 
 def document_answer(shown: Shown) -> DocumentAnswer:
-    """Return a document as programs read it."""
+    """Return a document in the form for programs."""
     known = {field.name for field in fields(DocumentAnswer)}
     entry = document_entry(shown.document)
     return DocumentAnswer(
@@ -249,7 +248,7 @@ def document_answer(shown: Shown) -> DocumentAnswer:
 
 
 def dates_answer(shown: Shown) -> DatesAnswer:
-    """Return the dates of a document as programs read them."""
+    """Return the dates of a document in the form for programs."""
     return DatesAnswer(shown.id, shown.dates.key, _seen(shown.dates))
 
 
@@ -263,22 +262,22 @@ _MOST_MARKS = 2_000
 def highlighted(tree: Node, text: str) -> tuple[tuple[str, bool], ...]:
     """Return a text in pieces, each with whether it is a word of a query.
 
-    Case and accents are ignored. Each word of a phrase counts. At most 2,000 words are marked.
+    Ignores case and accents; marks each word of a phrase, at most 2,000 words.
     """
-    # Imported here: lists of hits do without.
+    # Imported here: lists of hits do not need it.
     from nwx.engine.snippets import Highlighter
 
     return Highlighter(tree).marked(text, _MOST_MARKS)
 
 
 def found_by_words(found: FoundByLinks) -> str:
-    """Return which anchor text a document was found by, and how many hosts link with it."""
+    """Return a line on the anchor text that found a document, and the hosts that use it."""
     hosts = "1 host" if found.hosts == 1 else f"{found.hosts:,} hosts"
     return f"found by links: “{found.anchor}” from {hosts}"
 
 
 def score_words(hit: Hit) -> str:
-    """Return the parts of the score of a hit as text, "" if it has no relevance score."""
+    """Return the parts of a hit's score as text, "" without a relevance score."""
     parts = hit.score_parts
     if parts is None:
         return ""

@@ -1,4 +1,4 @@
-"""Differences between two texts, in bounded time, and without the noise that a host adds."""
+"""Differences between two texts, in bounded time, and without a host's recurring noise."""
 
 import re
 from collections import defaultdict
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """A line of the difference: pieces of text and whether each has changed.
+    """A line of a difference: pieces of text, each with whether it changed.
 
     A `skipped` row replaces `count` unchanged lines.
     """
@@ -33,7 +33,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Rows, the lines that went and came, and whether the texts were too long to show whole."""
+    """Rows, the numbers of removed and added lines, and whether long texts were cut."""
 
     rows: tuple[DifferenceRow, ...]
     removed: int
@@ -42,7 +42,7 @@ class Difference:
 
 
 def difference(old: str, new: str) -> Difference:
-    """Return what changed between two texts, line by line and in changed lines word by word."""
+    """Return the differences between two texts by line and, within changed lines, by word."""
     old_lines, old_cut = _lines(old)
     new_lines, new_cut = _lines(new)
     rows: list[DifferenceRow] = []
@@ -58,7 +58,7 @@ def difference(old: str, new: str) -> Difference:
 
 
 def _lines(text: str) -> tuple[list[str], bool]:
-    """Return the lines of a text, long ones cut at sentences, and whether some were left out."""
+    """Return the lines of a text, long ones split at sentences, and whether any were left out."""
     lines: list[str] = []
     for line in text[:MAX_TEXT].splitlines():
         if len(line) <= LONG_LINE:
@@ -74,9 +74,9 @@ DifferenceBlock = tuple[Sequence[str], Sequence[str]]
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferenceBlock]:
-    """Yield pairs of runs, equal or changed, that make up two sequences.
+    """Yield pairs of equal or changed runs that together make up two sequences.
 
-    Equal runs form the longest common subsequence.
+    The equal runs form the longest common subsequence.
     """
     at_old = at_new = 0
     for part in Indel.opcodes(old, new):
@@ -91,7 +91,7 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferenceBlock]
 
 
 def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferenceRow]:
-    """Yield the rows of a changed block; as many lines for as many are compared by words."""
+    """Yield the rows of a changed block; equal numbers of lines are compared by words."""
     if len(old) != len(new):
         yield from (DifferenceRow("removed", ((line, False),)) for line in old)
         yield from (DifferenceRow("added", ((line, False),)) for line in new)
@@ -113,7 +113,7 @@ def _words(old: str, new: str) -> tuple[tuple[TextPiece, ...], tuple[TextPiece, 
 
 
 def _folded(rows: Sequence[DifferenceRow]) -> Iterator[DifferenceRow]:
-    """Yield the rows with long runs of the same lines folded, some lines of context left."""
+    """Yield rows with runs of unchanged lines folded, except for CONTEXT lines of context."""
     near = [False] * len(rows)
     for index, row in enumerate(rows):
         if row.kind != "same":
@@ -135,7 +135,7 @@ def _folded(rows: Sequence[DifferenceRow]) -> Iterator[DifferenceRow]:
 _MOST_TEXT = 200_000
 _MOST_LINES = 2_000
 _LEAST_PAIRS = 4
-"""From so many pairs of versions of a host its noise is learned; below, numbers never count."""
+"""The least pairs of versions to learn a host's noise; with fewer, changed numbers never count."""
 
 _LEAST_SEEN, _LEAST_SHARE = 3, 0.6
 _ALIKE = 0.5
@@ -145,7 +145,7 @@ _STAMP = re.compile(
     r"\d{1,2}:\d\d(:\d\d)?|(19|20)\d\d[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./](19|20)?\d\d"
     r"|(?=\w*\d)(?=\w*[a-z])\w{12,}|\d{10,}"
 )
-"""Times, dates, and what only a program writes: session ids, tokens, timestamps."""
+"""Times, dates and program-generated text: session ids, tokens, timestamps."""
 
 _DATE_WORDS = frozenset(
     "january february march april may june july august september october november december "
@@ -158,11 +158,11 @@ _DATE_WORDS = frozenset(
 )
 
 NoiseKey = tuple[str, str, str]
-"""The place of a change: in a line or of lines, what stands before it, what after it."""
+"""The place of a change: its kind (words, line or lines), the text before it, the text after it."""
 
 
 class TextChange(NamedTuple):
-    """Words that stand in the place of others; `is_number` if all are numbers or dates."""
+    """Words replaced by other words; `is_number` if all are numbers or dates."""
 
     key: NoiseKey
     old: tuple[str, ...]
@@ -171,12 +171,12 @@ class TextChange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The words that went and came."""
+        """The number of removed and added words."""
         return len(self.old) + len(self.new)
 
 
 def text_changes(old: str, new: str) -> list[TextChange]:
-    """Return the changes from a text to another; times, dates and tokens are none."""
+    """Return the changes from one text to another, except those of times, dates and tokens."""
     if old == new:
         return []
     was, now = _word_lines(old), _word_lines(new)
@@ -202,7 +202,7 @@ def _word_lines(text: str) -> list[_Line]:
 def _changed_blocks(
     old: Sequence[_Line], new: Sequence[_Line]
 ) -> Iterator[tuple[Sequence[_Line], Sequence[_Line], _Line, _Line]]:
-    """Yield the changed runs of two sequences, with what is the same before and after them."""
+    """Yield the changed runs of two sequences, each with the equal items before and after it."""
     at_old = at_new = 0
     left = _EDGE
     for part in Indel.opcodes(old, new):
@@ -217,12 +217,12 @@ def _changed_blocks(
 
 
 def _line_changes(old: _Line, new: _Line, left: _Line, right: _Line) -> Iterator[TextChange]:
-    """Yield the changes in a line, or the whole line where little of it is the same."""
+    """Yield the changes in a line, or the whole line if little of it is unchanged."""
     if old == new:
         return
     if Indel.normalized_similarity(old, new) < _ALIKE:
         head, tail = _common(old, new), _common(old[::-1], new[::-1])[::-1]
-        if head or tail:  # they name the place better than lines around, which are edited too
+        if head or tail:  # they identify the place better than nearby lines, which may change too
             left, right = head or _EDGE, tail or _EDGE
         yield _change("line", left, right, old, new)
         return
@@ -251,7 +251,7 @@ def _masked(line: _Line) -> str:
 
 
 def _is_stamp(change: TextChange) -> bool:
-    """Return whether a change is of times or tokens, or of a number next to the name of a day."""
+    """Return whether only times or tokens changed, or a number next to a date word or number."""
     if change.is_number and change.key[0] == "words" and "0" in change.key[1:]:
         return True
     return all(map(_STAMP.fullmatch, (*change.old, *change.new)))
@@ -270,11 +270,11 @@ class _Seen:
 
 
 class HostNoise:
-    """The places that change in nearly every pair of versions of the pages of a host.
+    """Places that change in nearly every pair of versions of a host's pages.
 
-    A place is noise if it changed in 3 pairs or more and in 60 % of the pairs of the pages that
-    have it, each time to something else, unless only numbers changed. A menu that was renamed once
-    on all pages changed everywhere to the same, and is none.
+    A place is noise if it changed in at least 3 pairs and 60 % of the pairs of the pages that have
+    it, with at least 3 different changes unless only numbers changed. A menu renamed once on all
+    pages is not noise: the change is the same everywhere.
     """
 
     def __init__(self) -> None:
@@ -295,13 +295,13 @@ class HostNoise:
 
     @property
     def rules(self) -> frozenset[NoiseKey]:
-        """The places that are noise."""
+        """The keys of the places that are noise."""
         if self._rules is None:
             self._rules = frozenset(key for key, seen in self._seen.items() if self._is_noise(seen))
         return self._rules
 
     def without(self, changes: Iterable[TextChange]) -> list[TextChange]:
-        """Return the changes that are no noise."""
+        """Return the changes that are not noise."""
         has_learned = sum(self._pairs_of.values()) >= _LEAST_PAIRS
         rules = self.rules if has_learned else frozenset()
         return [
@@ -322,7 +322,7 @@ def _by_key(changes: Iterable[TextChange]) -> dict[NoiseKey, list[TextChange]]:
 
 
 def changed_share(changes: Iterable[TextChange], old: str, new: str) -> float:
-    """Return the part of the words of two texts that changed, from 0 to 1."""
+    """Return the share of changed words in two texts, from 0 to 1."""
     size = sum(one.size for one in changes)
     words = len(_COMPARED_WORD.findall(old[:_MOST_TEXT])) + len(
         _COMPARED_WORD.findall(new[:_MOST_TEXT])

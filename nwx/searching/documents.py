@@ -1,4 +1,4 @@
-"""One document with its dates and places, and the versions of a URL."""
+"""Documents with their dates and captures, and the versions of a URL."""
 
 import heapq
 import re
@@ -23,7 +23,7 @@ _MOST_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A document, all its dates, and the captures of it that the archive has the records of."""
+    """A document, all its dates, and its captures with a record in the archive."""
 
     id: str
     document: Document
@@ -33,7 +33,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class UrlVersion:
-    """A version of a URL: its document, and its first and last date."""
+    """A version of a URL: its document, its first and last date, and the number of dates."""
 
     id: str
     url: str
@@ -46,7 +46,7 @@ class UrlVersion:
 
 @dataclass(frozen=True, slots=True)
 class CaptureDate:
-    """A date of a URL: the collection, and the document that was captured, "" where unknown."""
+    """A date of a URL: the collection and the id of the captured document, "" if unknown."""
 
     timestamp: str
     collection: str
@@ -54,7 +54,7 @@ class CaptureDate:
 
 
 def id_of_key(text: str) -> str | None:
-    """Return a document id, given itself or as `<url> <digest>`; None for other text.
+    """Return the document id of a text that is an id or `<url> <digest>`; None for other text.
 
     Raises UsageError if the URL is followed by an invalid digest.
     """
@@ -70,7 +70,7 @@ def id_of_key(text: str) -> str | None:
 
 
 def show(engine: Engine, id: str) -> Shown | None:
-    """Return the document of an id, or None; raises HiddenError on one that may not be shown."""
+    """Return the document with an id, or None; raises HiddenError if it may not be shown."""
     document = engine.documents([id]).get(id)
     if document is None:
         _check_document_shown(engine, id)
@@ -83,7 +83,7 @@ def show(engine: Engine, id: str) -> Shown | None:
 
 
 def versions(engine: Engine, url: str) -> list[UrlVersion]:
-    """Return the versions of a URL and its other spellings, by their first date.
+    """Return the versions of a URL and its other spellings, ordered by first date.
 
     Raises HiddenError if all versions are hidden.
     """
@@ -127,7 +127,7 @@ def version_at(engine: Engine, url: str, timestamp: str) -> Document:
 
 def _check_document_shown(engine: Engine, id: str) -> None:
     if engine.hidden_key:
-        # Imported here: most engines hide nothing, and this loads all that restricts one.
+        # Imported here: most engines hide nothing, and this loads all code that restricts access.
         from nwx.access.restricted_engine import check_document_shown
 
         check_document_shown(engine, id)
@@ -159,17 +159,17 @@ def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:
 _AT_ONCE, _MOST_NEAR = 50, 5_000
 _MOST_ORIGINALS = 10
 _MOST_ANSWERS = 10_000
-"""The most answers to requests with a body (POST, PUT) that are looked at."""
+"""The most captures of requests with a body (POST, PUT) that are examined."""
 
 
 def captures_at(engine: Engine, urlkey: str, timestamp: str) -> Sequence[Capture]:
-    """Return the captures of a urlkey at a timestamp, however many there are at others."""
+    """Return the captures of a urlkey at a timestamp, without reading all others."""
     most = _AT_ONCE
     while most <= _MOST_NEAR:
         (near,) = engine.captures_near([KeysAtTime((urlkey,), timestamp)], most)
         found = [one for one in near if one.timestamp == timestamp]
         if len(found) < most:
-            return found  # those of the moment are the nearest
+            return found  # captures at the timestamp are the nearest
         most *= 10
     return [one for one in engine.captures(urlkey) if one.timestamp == timestamp]
 
@@ -177,8 +177,8 @@ def captures_at(engine: Engine, urlkey: str, timestamp: str) -> Sequence[Capture
 def document_near(engine: Engine, url: str, timestamp: str = "") -> str | None:
     """Return the id of the document of the capture of a URL nearest to a timestamp.
 
-    A revisit stands for a document of the same payload at another URL. Raises HiddenError if the
-    URL may not be shown, and UsageError on an invalid timestamp.
+    For a revisit it may be a document with the same payload at another URL. Raises HiddenError if
+    the URL may not be shown, and UsageError on an invalid timestamp.
     """
     captures = (one for one in _captures_of(engine, url) if one.document_id)
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
@@ -189,7 +189,7 @@ def document_near(engine: Engine, url: str, timestamp: str = "") -> str | None:
 
 
 def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Capture]:
-    """Return the captures closest to a timestamp, the closest first; raises UsageError."""
+    """Return the captures closest to a timestamp, closest first; raises UsageError if invalid."""
     try:
         instant = parse_timestamp(timestamp)
     except TimestampError as error:
@@ -200,7 +200,7 @@ def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Cap
 
 
 def _captures_of(engine: Engine, url: str) -> Iterator[Capture]:
-    """Stream the captures of a URL; answers to requests with a body follow those by GET."""
+    """Stream the captures of a URL, first by GET, then by requests with a body."""
     key = urlkey(with_scheme(url))
     prefix = method_prefix(key)
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)

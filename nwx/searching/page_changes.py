@@ -1,4 +1,4 @@
-"""Pages of a site that came, went and changed between two dates, and the sites watched for it."""
+"""Pages of a site that are new, gone or changed between two dates, and watched sites."""
 
 import hashlib
 import re
@@ -35,7 +35,7 @@ _LETTERS = re.compile(r"[^\W\d_]{3,}")
 
 
 class PageFate(StrEnum):
-    """What became of a page."""
+    """How a page differs between two dates."""
 
     GONE = "gone"
     NEW = "new"
@@ -44,10 +44,10 @@ class PageFate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SiteChange:
-    """A page that differs between its last captures before a date and after it.
+    """A page that differs between its last captures before and after a date.
 
-    `before` and `after` are their timestamps, `before` is "" for a new page. `share` is the part of
-    the words that differ, from 0 to 1; what the host changes every time does not count.
+    `before` and `after` are their timestamps; `before` is "" for a new page. `share` is the share
+    of words that differ, from 0 to 1, without the host's noise (`HostNoise`).
     """
 
     url: str
@@ -58,7 +58,7 @@ class SiteChange:
 
 
 class ChangedWord(NamedTuple):
-    """A word, and in how many of the compared pages it stood before and stands after."""
+    """A word, and the number of compared pages that contained it before and contain it after."""
 
     word: str
     before: int
@@ -67,9 +67,9 @@ class ChangedWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SiteChanges:
-    """How a site changed: `compared` pages, those that differ, the words that came and went.
+    """The changes of a site: number of compared pages, pages that differ, words new and gone.
 
-    The pages are those gone, those new, then those that changed most.
+    The pages are in the order gone, new, changed; within each, the most changed first.
     """
 
     compared: int
@@ -78,19 +78,19 @@ class SiteChanges:
     went: tuple[ChangedWord, ...] = ()
 
     def count(self, change: PageFate | str) -> int:
-        """Return how many pages are gone, new or changed."""
+        """Return the number of pages that are gone, new or changed."""
         return sum(one.change == change for one in self.pages)
 
 
 def site_changes(
     engine: Engine, site: str, since: str = "", to: str = "", *, latest: bool = False
 ) -> SiteChanges:
-    """Return how a site changed.
+    """Return the changes of a site.
 
-    `site` is a domain with its hosts, a URL, or a prefix of URLs that ends in `*`. Captures before
-    `since` (14 digits) are compared with those from then `to`; without `since` the first capture
-    of each page with its last. With `latest` the last version of each page from `since` on is
-    compared with the one before it. Raises UsageError if `site` is no such text.
+    `site` is a domain with its hosts, a URL, or a URL prefix that ends in `*`. The last capture of
+    each page before `since` (14 digits) is compared with the last from then `to`; without `since`,
+    the first capture with the last. With `latest`, the last version of each page, if not before
+    `since`, is compared with the previous one. Raises UsageError if `site` is none of these.
     """
     order = list(PageFate)
     noise = _learned(engine, site)
@@ -107,7 +107,7 @@ _Pair = tuple[Capture | None, Capture]
 
 
 def _pairs(engine: Engine, site: str, since: str, to: str, *, latest: bool) -> Iterator[_Pair]:
-    """Yield the last captures before and after a date of each page with one after it."""
+    """Yield the last captures before and after a date, for each page captured after it."""
     for captures in _pages(engine, site):
         known = [one for one in captures if one.timestamp <= (to or _BEHIND)]
         if latest:
@@ -122,7 +122,7 @@ def _pairs(engine: Engine, site: str, since: str, to: str, *, latest: bool) -> I
 
 
 def _versions(captures: Sequence[Capture]) -> list[Capture]:
-    """Return the first capture of each run with the same content."""
+    """Return the first capture of each run with the same digest."""
     runs = groupby(captures, attrgetter("digest"))
     return [next(run) for _, run in runs]
 
@@ -170,7 +170,7 @@ def _by_url(engine: Engine, site: str) -> Iterator[list[Capture]]:
 
 
 def _redirects_to_itself(capture: Capture) -> bool:
-    """Return whether a capture leads to another spelling of its URL, as from http to https."""
+    """Return whether a capture redirects to another spelling of its URL, such as http to https."""
     with suppress(UrlError):
         return bool(capture.redirect_to) and urlkey(capture.redirect_to) == capture.urlkey
     return False
@@ -201,7 +201,7 @@ def _changes(
 
 
 class _Words:
-    """In how many pages words stood before, and stand after."""
+    """Counts the pages with each word before and after."""
 
     def __init__(self) -> None:
         self._before, self._after = Counter[str](), Counter[str]()
@@ -214,7 +214,7 @@ class _Words:
                 words.update(set(_LETTERS.findall(text[:_MOST_TEXT].lower())))
 
     def ranked(self) -> tuple[tuple[ChangedWord, ...], tuple[ChangedWord, ...]]:
-        """Return the words that came and those that went, by log-likelihood."""
+        """Return the words that came and the words that went, each by log-likelihood."""
         before, after = self._pages
         return (
             self._ranked(self._after, after, self._before, before),
@@ -253,9 +253,9 @@ _MOST_ADDRESS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class WatchedSite:
-    """A site, URL or beginning of URLs whose changes are reported.
+    """A site, URL or URL prefix whose changes are reported.
 
-    `webhook` gets them as JSON. `told` is the timestamp of the last change that was reported.
+    `webhook` receives them as JSON. `told` is the timestamp of the last reported change.
     """
 
     site: str
@@ -268,10 +268,10 @@ _NAMES = tuple(field.name for field in fields(WatchedSite))
 
 
 class WatchIndex(EntryIndex):
-    """The index watches of an engine; writes are visible at once."""
+    """The index `watches` of an engine; writes are visible at once."""
 
     def sites(self) -> list[WatchedSite]:
-        """Return the watched sites by name."""
+        """Return the watched sites, sorted by name."""
         found = (
             WatchedSite(**{name: entry.get(name, "") for name in _NAMES})
             for entry in self._store.find()
@@ -279,7 +279,7 @@ class WatchIndex(EntryIndex):
         return sorted(found, key=lambda one: one.site)
 
     def put(self, watched: WatchedSite) -> None:
-        """Store a watched site, in the place of an earlier one of its name."""
+        """Store a watched site, replacing one with the same name."""
         if watched.site not in (one.site for one in self.sites()) and (
             self._store.count() >= MOST_WATCHED
         ):
@@ -288,11 +288,11 @@ class WatchIndex(EntryIndex):
         self._store.put([{"id": _site_id(watched.site), "url": _url(watched.site), **values}])
 
     def remove(self, site: str) -> bool:
-        """Remove a watched site; return whether there was one."""
+        """Remove a watched site; return whether it existed."""
         return self._store.is_made() and bool(self._store.delete([_site_id(site)]))
 
     def set_told(self, site: str, told: str) -> None:
-        """Note the last change of a site that was reported, if it is still watched."""
+        """Store the timestamp of the last reported change of a site, if it is still watched."""
 
         def change(known: Mapping[str, IndexEntry | None]) -> Mapping[str, IndexEntry | None]:
             return {id: entry | {"told": told} for id, entry in known.items() if entry}
@@ -301,9 +301,9 @@ class WatchIndex(EntryIndex):
 
 
 def new_watch(engine: Engine, site: str, webhook: str, by: str) -> WatchedSite:
-    """Return a site to watch, whose changes until now count as reported.
+    """Return a site to watch; its changes until now count as reported.
 
-    Raises UsageError for what is no site, and a webhook that is no address.
+    Raises UsageError on an invalid site or webhook address.
     """
     site = site.strip()
     if max(len(site), len(webhook)) > _MOST_ADDRESS:
@@ -315,17 +315,17 @@ def new_watch(engine: Engine, site: str, webhook: str, by: str) -> WatchedSite:
 
 
 def newest_change(changes: Iterable[SiteChange]) -> str:
-    """Return the timestamp of the newest change, "" without any."""
+    """Return the timestamp of the newest change, "" without changes."""
     return max((one.after for one in changes), default="")
 
 
 def watch_index(engine: Engine) -> WatchIndex:
-    """Return the sites that are watched."""
+    """Return the index of watched sites."""
     return WatchIndex(engine.entry_store(IndexName.WATCHES))
 
 
 def _url(site: str) -> str:
-    """Return a URL of a site, by which access rules hide it; a urlkey stays one."""
+    """Return the URL by which access rules can hide a watched site; urlkeys are unchanged."""
     text = site.removeprefix("*.").rstrip("*")
     return text if "://" in text or "," in text else f"http://{text}"
 

@@ -1,4 +1,4 @@
-"""Quoted words: in which captures they stand, word for word, since when and until when."""
+"""Quotations: the captures that contain a text word for word, and since and until when."""
 
 import re
 import unicodedata
@@ -23,40 +23,40 @@ MOST_QUOTED = 10_000
 """The longest quotation, in characters."""
 
 MOST_COMPARED = 10_000
-"""So many documents that the index finds are compared with the quotation, of each question."""
+"""The most documents from the index that are compared with a quotation."""
 
 _AT_ONCE = 100
 _MOST_ORIGINALS = 10
 _PHRASE_WORDS = 16
 _PARTS = ("content", "title", "description")
 _UNSEEN = "\u00ad\u200b\u2060\ufeff"
-"""Soft hyphens and blanks without width: nobody sees them."""
+"""Soft hyphens and zero-width spaces, which are invisible."""
 
 _DROP = dict.fromkeys(map(ord, _UNSEEN))
 _QUOTATION_MARKS = '["\u00ab\u00bb\u201c-\u201f\u2033]'
 _APOSTROPHES = "['`\u00b4\u2018-\u201b\u2032\u2039\u203a]"
-"""Shapes of one sign: typesetters and programs put one for another."""
+"""Variants of the apostrophe, which typesetters and programs use interchangeably."""
 
 _LOOSE_MARK = rf"\\s*{_QUOTATION_MARKS}\\s*"
 
 _ALONE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u309f\u3400-\u9fff]")
-"""Characters of scripts that put no blanks between words."""
+"""Characters of scripts without spaces between words."""
 
 _UNTOKENIZED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-"""Scripts whose runs are one token of the index, however many words they have."""
+"""Scripts of which the index keeps a run of words as one token."""
 
 _HYPHENS = "-\u2010\u2011"
 _JOINERS = f"{_HYPHENS}'\u2019"
 _NUMBER = re.compile(r"\d[.,]\d")
 _NO_TEXT = (3, 5)
-"""Redirects and failures of servers tell nothing about the text of a page."""
+"""Status classes of redirects and server errors, which say nothing about a page's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotedVersion:
-    """A version with the quoted words: their first place in a part of it, and its dates.
+    """A version with the quoted words: their first place in one of its parts, and its dates.
 
-    `part` is content, title or description, `start` and `end` are characters of it.
+    `part` is content, title or description; `start` and `end` are character offsets in it.
     """
 
     id: str
@@ -73,8 +73,8 @@ class QuotedVersion:
 class QuotePeriod:
     """Consecutive captures that all have the words.
 
-    `before` and `after` are the nearest captures of the URL without them, "" if there are none or
-    if many URLs were compared.
+    `before` and `after` are the nearest captures of the URL without the words, "" if there are none
+    or if several URLs were compared.
     """
 
     first: str
@@ -86,10 +86,10 @@ class QuotePeriod:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """The captures in which quoted words stand, by version and by period.
+    """The captures that contain quoted words, by version and by period.
 
-    `compared` counts the documents whose texts were read; `complete` is whether these were all that
-    could have the words.
+    `compared` counts the documents whose texts were read; `complete` says whether these were all
+    that could contain the words.
     """
 
     text: str
@@ -104,7 +104,7 @@ class Quotation:
 
 
 class QuoteScope(NamedTuple):
-    """Where to look: a URL, or a site (a domain or host), or everywhere; between two dates."""
+    """The scope of a search: a URL, a site (domain or host) or the archive, between two dates."""
 
     url: str = ""
     site: str = ""
@@ -119,9 +119,10 @@ class _Dated(NamedTuple):
 
 
 class QuotedWords:
-    """Quoted words as they are looked for.
+    """Quoted words to search for.
 
-    White space, Unicode forms, soft hyphens and shapes of quotation marks do not matter.
+    White space, Unicode normalization forms, soft hyphens and variants of quotation marks are
+    ignored.
     """
 
     def __init__(self, text: str) -> None:
@@ -134,14 +135,14 @@ class QuotedWords:
             )
         words = re.escape(self.text).replace("\\ ", r"\s+")
         words = re.sub(_APOSTROPHES, _APOSTROPHES, words)
-        # Some languages put blanks within quotation marks.
+        # Some languages put spaces inside quotation marks.
         words = re.sub(rf"(\\s\+)?{_QUOTATION_MARKS}(\\s\+)?", _LOOSE_MARK, words)
-        words = words.replace(r"\s*\s*", r"\s*")  # two ways to match would take for ever
+        words = words.replace(r"\s*\s*", r"\s*")  # else backtracking takes too long
         words = words.removeprefix(r"\s*").removesuffix(r"\s*")
         self._pattern = re.compile(words)
 
     def place(self, text: str) -> tuple[int, int] | None:
-        """Return where the words stand first in a text, None where they do not."""
+        """Return the start and end of the first match in a text, None without a match."""
         places = None
         if not _is_normal(text):
             text = unicodedata.normalize("NFC", text)
@@ -156,9 +157,9 @@ class QuotedWords:
         return (places[start], places[end - 1] + 1) if places else (start, end)
 
     def candidates(self) -> Node:
-        """Return a query that finds all documents with the words, and perhaps others.
+        """Return a query that matches all documents with the words, and possibly others.
 
-        Raises UsageError where the index cannot find them.
+        Raises UsageError if the index cannot find the words.
         """
         words = self.text.split()
         # The first and the last may be parts of tokens: `end.Start`.
@@ -179,11 +180,11 @@ class QuotedWords:
 
 
 def find_quotation(engine: Engine, text: str, scope: QuoteScope) -> Quotation:
-    """Return the captures in which quoted words stand: a changed word is not found.
+    """Return the captures that contain quoted words exactly.
 
-    Words are compared with the texts of all versions of a URL, else with those that the index
-    finds, at most MOST_COMPARED. Raises HiddenError if all captures of the URL are hidden, and
-    UsageError.
+    Compares the words with all versions of a URL, or else with at most MOST_COMPARED documents from
+    the index. Raises HiddenError if all captures of the URL are hidden, and UsageError on a text or
+    scope that cannot be searched.
     """
     words = QuotedWords(text)
     if scope.url and scope.site:
@@ -224,7 +225,7 @@ def _of_url(engine: Engine, url: str) -> Iterator[_Dated]:
         if one.document_id:
             captures[one.document_id].append(one)
     if not captures:
-        # Imported here: most URLs have captures, and this loads all that restricts an engine.
+        # Imported here: most URLs have captures, and this loads all code that restricts access.
         from nwx.access.restricted_engine import check_url_shown
 
         check_url_shown(engine, url)
@@ -242,7 +243,7 @@ def _of_url(engine: Engine, url: str) -> Iterator[_Dated]:
 def _elsewhere(
     engine: Engine, captures: list[Capture], timestamps: Iterable[str]
 ) -> Iterator[_Dated]:
-    """Yield the documents that captures have each for itself, or that another URL has of them."""
+    """Yield the separate documents of captures, else one of another URL with the same digest."""
     own = {document_id(capture_key(one)): one.timestamp for one in captures}
     documents = engine.documents(list(own))
     for id, document in documents.items():
@@ -255,7 +256,7 @@ def _elsewhere(
 
 
 def _of_index(engine: Engine, words: QuotedWords, scope: QuoteScope) -> Iterator[_Dated]:
-    """Yield the documents that may have the words, as the index finds them."""
+    """Yield the documents found by the index that may have the words."""
     tree = words.candidates()
     if scope.site:
         site = scope.site.strip().lower()
@@ -280,7 +281,7 @@ def _quoted(words: QuotedWords, one: _Dated, timestamps: tuple[str, ...]) -> Quo
 
 
 def _tells(document: Document) -> bool:
-    """Return whether a document without words tells that they were not there."""
+    """Return whether the absence of words in a document means that the page lacked them."""
     return (document.capture.status_code or 0) // 100 not in _NO_TEXT
 
 
@@ -308,7 +309,7 @@ def _is_normal(text: str) -> bool:
 
 
 def _is_inside(text: str, place: int) -> bool:
-    """Return whether a place of a text is inside a word or number, as before `he` in `she`."""
+    """Return whether an offset of a text is inside a word or number, as before `he` in `she`."""
     left, right = text[max(0, place - 2) : place], text[place : place + 2]
     if not left or not right:
         return False

@@ -1,4 +1,4 @@
-"""Suggestions for a query while it is typed."""
+"""Suggestions while a query is typed, and spelling corrections."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from nwx.query.tree import Bool, Node, Term, Wildcard
 from nwx.query.words import LEAST_LETTERS
 
 MOST_SUGGESTIONS = 6
-"""The most titles, and the most hosts, that are suggested at once."""
+"""The most titles, and the most hosts, suggested at once."""
 
 _LEAST_LETTERS = 2
 _MOST_LETTERS = 200
@@ -41,7 +41,7 @@ class SuggestedHost:
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Titles with the words of a text, the last of them begun, and hosts that begin with it."""
+    """Titles with the words of a text (the last as a prefix), and hosts that begin with it."""
 
     titles: tuple[SuggestedTitle, ...] = ()
     hosts: tuple[SuggestedHost, ...] = ()
@@ -91,13 +91,13 @@ def _hosts(engine: Engine, typed: str) -> tuple[SuggestedHost, ...]:
 
 
 FEW_RESULTS = 5
-"""A query that finds more needs no other."""
+"""Queries with more results are not corrected."""
 
 _MOST_WORDS = 10
 _MOST_TRIED = 3
 _MOST_CHARACTERS = 200_000
 _TIMES = 5
-"""A word is taken for another that so many times as many documents have."""
+"""A word is replaced by a similar one in more than this many times as many documents."""
 
 _PIECE = re.compile(r'"[^"]*"|\[[^\]]*\]|\S+')
 _PLAIN = re.compile(rf"[^\W\d_]{{{LEAST_LETTERS},40}}")
@@ -108,9 +108,9 @@ _LAST_FIELD = re.compile(r"(?<!\S)\w+:$")
 def corrected_query(engine: Engine, query: str) -> str:
     """Return a query with rare words replaced by frequent similar ones, "" if unchanged.
 
-    Only plain words are replaced: no phrases, patterns, fields or operators. Operators in small
-    letters become capitals, and a field without a value at the end takes any. The returned query
-    finds more documents than the original.
+    Replaces only plain words, not phrases, patterns, fields or operators. Operators in lower case
+    become upper case, and a field without a value at the end matches any value (`*`). The returned
+    query finds more documents than the original.
     """
     words = dict.fromkeys(match[0] for match in _plain_words(query))
     better = {
@@ -144,9 +144,9 @@ def _plain_words(query: str) -> Iterator[re.Match[str]]:
 
 
 def _better_word(engine: Engine, word: str) -> str:
-    """Return the word that is meant by one: itself, where nothing like it is more frequent."""
+    """Return a much more frequent similar word, or the word itself if there is none."""
     known = _count_word(engine, word)
-    # No word can be that much more frequent where there are too few documents.
+    # With so few documents, no other word can be that much more frequent.
     if known > FEW_RESULTS or known * _TIMES >= engine.count(IndexName.DOCUMENTS):
         return word
     counts = {one: _count_word(engine, one) for one in engine.similar_words(word, _MOST_TRIED)}
@@ -155,8 +155,8 @@ def _better_word(engine: Engine, word: str) -> str:
 
 
 def _as_written(engine: Engine, word: str) -> str:
-    """Return a word of the index with the accents that the best documents with it have."""
-    # Imported here: it is needed where a word is corrected.
+    """Return a word of the index spelled with accents as in the best documents with it."""
+    # Imported here: only corrections need it.
     from nwx.engine.analyzer import written_words
 
     question = Question(Term("", word), limit=_MOST_TRIED, snippets=False)

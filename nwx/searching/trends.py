@@ -1,4 +1,4 @@
-"""Queries over time, and words unusually frequent in a selection."""
+"""Counts of queries over time, and words unusually frequent in a selection."""
 
 import math
 import re
@@ -20,10 +20,10 @@ from nwx.values.timestamps import Period, TrendPoint
 from nwx.values.urls import url_words
 
 MOST_QUERIES = 6
-"""The most queries that are compared at once."""
+"""The most queries compared at once."""
 
 _MOST_PERIODS = 1_200
-"""Over a longer time, periods without captures are left out: some clocks of servers are wrong."""
+"""Over a longer time, empty periods are left out: some servers have wrong clocks."""
 
 TREND_COLUMNS = (
     "period",
@@ -33,14 +33,14 @@ TREND_COLUMNS = (
     "captures_share",
     "documents_share",
 )
-"""The columns of trends as CSV, a row for each query and period."""
+"""The columns of trends in CSV, with a row for each query and period."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodCounts:
-    """Captures and documents that a query finds in a period, and their shares.
+    """Numbers and shares of captures and documents that a query finds in a period.
 
-    A share is relative to the same filters without the query; None if these find nothing.
+    A share is relative to the same filters without the query; None if those find nothing.
     """
 
     period: Annotated[str, Meta(description="a year, or a month: 2013, 201301")]
@@ -68,7 +68,7 @@ class Trends:
     all: QueryTrend
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """Give the rows of trends as a table of TREND_COLUMNS."""
+        """Yield the rows of a table with TREND_COLUMNS."""
         for one in self.trends:
             for point in one.points:
                 shares = point.captures_share, point.documents_share
@@ -78,11 +78,11 @@ class Trends:
 def trends(
     engine: Engine, queries: Sequence[str], question: Question, period: Period = Period.YEAR
 ) -> Trends:
-    """Return the captures over time of the documents of at most six queries.
+    """Return the captures and documents of at most six queries over time.
 
     `question` has the common filters and dates. Periods run from the first to the last one with a
     capture, without gaps up to 1,200 periods; beyond that, empty periods are left out. Raises
-    QueryError and UsageError as searches do.
+    QueryError and UsageError like searches.
     """
     if len(queries) > MOST_QUERIES:
         raise UsageError.translated(
@@ -134,12 +134,12 @@ def _counts(point: TrendPoint, total: TrendPoint) -> PeriodCounts:
 
 
 def _share(part: int, whole: int) -> float | None:
-    # A capture may come between two questions.
+    # A capture may be added between two queries.
     return min(1.0, part / whole) if whole else None
 
 
 def _periods(points: Sequence[TrendPoint], unit: Period) -> tuple[str, ...]:
-    """Return all periods from the first to the last one."""
+    """Return all periods from the first to the last, only those with captures if too many."""
     if not points:
         return ()
     first, last = points[0].period, points[-1].period
@@ -159,10 +159,10 @@ def _month(period: str) -> int:
 
 
 MOST_WORDS = 100
-"""The most words that are listed."""
+"""The most words listed."""
 
 MOST_DOCUMENTS_READ = 1_000
-"""So many documents of a selection are read: the best matches."""
+"""The most documents of a selection that are read: its best matches."""
 
 _CANDIDATES = 300
 _AT_ONCE = 100
@@ -173,10 +173,10 @@ _WORD = re.compile(r"(?=.{3,40}\Z)[^\W\d_]+(?:'[^\W\d_]+)*|[\u3400-\u9fff]")
 
 @dataclass(frozen=True, slots=True)
 class DistinctiveWord:
-    """A word, with the number of its documents in the sample and in the archive.
+    """A word, with its numbers of documents in the sample and in the archive.
 
-    `score` is the log-likelihood ratio (Dunning 1993) of the two: the higher, the less likely is
-    such a difference by chance (3.8: one time in 20, 10.8: in 1,000).
+    `score` is the log-likelihood ratio (Dunning 1993) of the two: the higher, the less likely the
+    difference is due to chance (3.8: 1 in 20, 10.8: 1 in 1,000).
     """
 
     word: str
@@ -189,7 +189,7 @@ class DistinctiveWord:
 class DistinctiveWords:
     """The most distinctive words of a selection, highest score first.
 
-    `read` of the `documents` of the selection were read; the archive has `archive_documents`.
+    `read` of the selection's `documents` were read; the archive has `archive_documents`.
     """
 
     documents: int
@@ -201,13 +201,13 @@ class DistinctiveWords:
 def distinctive_words(
     engine: Engine, question: Question, most: int = MOST_WORDS
 ) -> DistinctiveWords:
-    """Return the words that more documents of a question have than the archive would let expect.
+    """Return the words unusually frequent in a question's results, compared with the archive.
 
-    The first thousand documents of the question are read. Words are as most documents write them,
-    in lower case and without the stop words of their language; a word of URLs alone is not listed.
-    Raises what searches raise.
+    Reads the first thousand documents of the question. Words are spelled as in most documents, in
+    lower case, without the stop words of their language; words found only in URLs are not listed.
+    Raises the errors of searches.
     """
-    # Imported here: counts of words need it, and no other question of the API.
+    # Imported here: only word counts need it.
     from nwx.engine.analyzer import tokens, written_words
 
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
@@ -224,7 +224,7 @@ def distinctive_words(
         counts.update({*filter(_WORD.fullmatch, words_here), *tokens(url)})
     for word in counts.keys() - written.keys():
         del counts[word]
-    # Words that are frequent here come first: of rare ones chance tells nothing.
+    # Frequent words first: the counts of rare words are not significant.
     likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
     current_work().check()
     totals = engine.totals([Question(Term("", word)) for word, _ in likely])
@@ -239,11 +239,11 @@ def distinctive_words(
 
 
 def log_likelihood(here: int, read: int, everywhere: int, every: int) -> float:
-    """Return how much more frequent a word is in a selection than elsewhere, 0 if rarer.
+    """Return a score of how much more frequent a word is in a selection than elsewhere, 0 if rarer.
 
-    `here` of `read` documents of the selection contain it, and `everywhere` of `every` document.
-    Twice the log-likelihood ratio of Dunning, "Accurate Methods for the Statistics of Surprise and
-    Coincidence" (1993).
+    `here` of `read` documents of the selection contain the word, `everywhere` of all `every`
+    documents. The score is twice the log-likelihood ratio of Dunning, "Accurate Methods for the
+    Statistics of Surprise and Coincidence" (1993).
     """
     elsewhere, others = everywhere - here, max(every - read, 0)
     if not read or not others or here * others <= elsewhere * read:
@@ -262,7 +262,7 @@ def _part(seen: int, expected: float) -> float:
 
 
 def _texts(engine: Engine, question: Question, found: int) -> Iterator[tuple[str, str, str]]:
-    """Give the texts of the first documents, the words of their URLs, and their languages."""
+    """Yield the text, URL words and language of the first documents."""
     for offset in range(0, min(found, MOST_DOCUMENTS_READ), _AT_ONCE):
         hits = engine.search(replace(question, offset=offset, limit=_AT_ONCE)).hits
         for document in engine.documents([hit.id for hit in hits]).values():
@@ -272,7 +272,7 @@ def _texts(engine: Engine, question: Question, found: int) -> Iterator[tuple[str
 
 
 def sizes(words: Sequence[DistinctiveWord], steps: int) -> dict[str, int]:
-    """Return the size of each word in a cloud, from 1 to `steps`, by the logarithm of its score."""
+    """Return the size of each word in a word cloud, 1 to `steps`, by the logarithm of its score."""
     if not words:
         return {}
     scores = {one.word: math.log1p(one.score) for one in words}
