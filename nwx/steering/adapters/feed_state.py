@@ -21,7 +21,7 @@ _NAME = "crawl.log"
 
 @dataclass(frozen=True, slots=True)
 class LogPlace:
-    """How far a log was read; the log is known by its inode, for Heritrix renames it."""
+    """The position reached in a crawl log, identified by its inode as Heritrix renames it."""
 
     inode: int = 0
     offset: int = 0
@@ -31,8 +31,8 @@ def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], Lo
     """Return the lines added to the log in a folder since `place`, and the next place.
 
     At a checkpoint Heritrix renames crawl.log and begins another: the rest of the old one is read
-    first, then the files renamed after it. An unfinished line is left for the next call. At most 4
-    MB are read; nothing without a log. Raises SourceError if the log cannot be read.
+    first, then the files renamed after it. An unfinished line is left for the next call. Reads at
+    most 4 MB, and nothing without a log. Raises SourceError if the log cannot be read.
     """
     with SourceError.instead_of(OSError, f"{folder / _NAME} cannot be read"):
         paths = _logs_from(folder, place.inode)
@@ -45,7 +45,7 @@ def read_crawl_log(folder: Path, place: LogPlace) -> tuple[list[LoggedFetch], Lo
 
 
 def _logs_from(folder: Path, inode: int) -> list[Path]:
-    """Return the logs in their order, from the one with an inode, or else from the first."""
+    """Return the logs in order, starting at the one with `inode` if it exists."""
     try:
         logs = [entry for entry in os.scandir(folder) if entry.name.startswith(_NAME)]
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def _read(path: Path, place: LogPlace) -> tuple[list[LoggedFetch], LogPlace]:
 
 
 def _fetches(data: bytes) -> Iterator[LoggedFetch]:
-    """Yield the lines that name a page; names of hosts that were looked up are none."""
+    """Yield the lines with the fetch of a URL; DNS lookups are skipped."""
     found = map(logged_fetch, data.decode("utf-8", "replace").split("\n"))
     return (fetch for fetch in found if fetch and "://" in fetch.url)
 
@@ -91,8 +91,8 @@ class ScheduledUrl(NamedTuple):
     """A URL given to Heritrix and not fetched yet.
 
     `tries` counts its leases, `again` is whether to fetch it although it was fetched before,
-    `number` is the number of the file it was given in, and its lease ends at `until`, in seconds
-    since 1970.
+    `number` is that of the file it was given in, `until` is the end of its lease in seconds since
+    1970.
     """
 
     key: bytes
@@ -106,17 +106,17 @@ class ScheduledUrl(NamedTuple):
 
 
 class FetchedUrl(NamedTuple):
-    """A URL that Heritrix has fetched: by which hops, and whether the queue knows."""
+    """A URL fetched by Heritrix: its hops, and whether it is finished in the queue."""
 
     hops: str
     finished: bool
 
 
 def url_identity(url: str) -> bytes:
-    """Return the identity of a URL, about as in Heritrix: hash of scheme and urlkey.
+    """Return a hash of scheme and urlkey, which identifies a URL about as Heritrix does.
 
-    Heritrix fetches URLs once that differ only in case, `www.` or a session id, and writes URLs
-    escaped into its log.
+    Heritrix fetches URLs that differ only in case, `www.` or a session id once, and escapes URLs
+    in its log.
     """
     try:
         key = urlkey(url)
@@ -134,7 +134,7 @@ class FeedState:
 
         Raises SourceError if it cannot be opened, or another feed has it open.
         """
-        # Without a write-ahead log, which needs memory that network file systems do not share.
+        # No write-ahead log: it needs shared memory, which network file systems do not offer.
         self._path = folder / FILE_NAME
         self._lock = _locked(folder / LOCK_NAME)
         try:
@@ -151,7 +151,7 @@ class FeedState:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Keep all changes inside, or none."""
+        """Commit all changes of the block, or none."""
         with (
             SourceError.instead_of(sqlite3.Error, f"{self._path} cannot be used"),
             transaction(self._db),
@@ -160,21 +160,21 @@ class FeedState:
 
     @property
     def launch(self) -> str:
-        """The launch of the job that was fed last."""
+        """The name of the launch that was fed last, "" if none."""
         return self._fact("launch")
 
     def set_launch(self, name: str) -> None:
-        """Note which launch of the job is fed."""
+        """Record which launch of the job is fed."""
         self._note("launch", name)
 
     @property
     def log_place(self) -> LogPlace:
-        """How far the log was read."""
+        """The position reached in the log."""
         inode, _, offset = self._fact("log").partition(" ")
         return LogPlace(int(inode or 0), int(offset or 0))
 
     def set_log_place(self, place: LogPlace) -> None:
-        """Note how far the log was read."""
+        """Record the position reached in the log."""
         self._note("log", f"{place.inode} {place.offset}")
 
     def next_number(self) -> int:
@@ -184,7 +184,7 @@ class FeedState:
         return number
 
     def scheduled(self) -> list[ScheduledUrl]:
-        """Return the URLs that were given and are not fetched."""
+        """Return the URLs given and not fetched."""
         return [_scheduled(row) for row in self._db.execute("SELECT * FROM scheduled")]
 
     def open_count(self, now: float) -> int:
@@ -198,11 +198,11 @@ class FeedState:
         return _scheduled(row) if row else None
 
     def schedule(self, url: ScheduledUrl) -> None:
-        """Note a URL that is given."""
+        """Record a URL as given."""
         self._db.execute("INSERT OR REPLACE INTO scheduled VALUES (?, ?, ?, ?, ?, ?, ?, ?)", url)
 
     def drop(self, keys: Iterable[bytes]) -> None:
-        """Forget URLs that were given."""
+        """Remove given URLs."""
         self._db.executemany("DELETE FROM scheduled WHERE key = ?", ((key,) for key in keys))
 
     def fetched(self, key: bytes) -> FetchedUrl | None:
@@ -218,7 +218,7 @@ class FeedState:
         return [found for key in hops if (found := self.scheduled_as(key))]
 
     def finish(self, keys: Iterable[bytes]) -> None:
-        """Note that the queue knows that URLs were fetched."""
+        """Record that fetched URLs are finished in the queue."""
         self._db.executemany("UPDATE fetched SET finished = 1 WHERE key = ?", ((k,) for k in keys))
 
     def _fact(self, name: str) -> str:

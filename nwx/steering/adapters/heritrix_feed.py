@@ -1,4 +1,4 @@
-"""Heritrix fed from a crawler's queue, the files of its job, and seed files for others."""
+"""Feeding Heritrix jobs from the queue through their folders; seed files for other crawlers."""
 
 import heapq
 import json
@@ -38,7 +38,7 @@ from nwx.warc.sources import is_archive_name
 class ScheduleLine(NamedTuple):
     """A URL for Heritrix: its hops from a seed, and the page that links to it.
 
-    `again` means: fetch it although it was fetched before.
+    `again` fetches it although it was fetched before.
     """
 
     url: str
@@ -48,10 +48,10 @@ class ScheduleLine(NamedTuple):
 
 
 class HeritrixJob:
-    """A job by its folder, whether Heritrix runs it now or not."""
+    """The folder of a Heritrix job, whether it is running or not."""
 
     def __init__(self, folder: Path) -> None:
-        """Take a folder; raises UsageError where it is not that of a job."""
+        """Open the folder of a job; raises UsageError if it is not one."""
         if not any(folder.glob("*.cxml")):
             raise UsageError(
                 f"{folder} is no folder of a Heritrix job: it has no crawler-beans.cxml"
@@ -61,7 +61,7 @@ class HeritrixJob:
 
     @property
     def launch(self) -> str:
-        """The name of the last launch, "" where the job was never launched."""
+        """The name of the last launch, "" if the job was never launched."""
         try:
             return (self.folder / "latest").readlink().name
         except OSError:
@@ -72,7 +72,7 @@ class HeritrixJob:
         return read_crawl_log(self.folder / launch / "logs", place)
 
     def schedule(self, lines: Sequence[ScheduleLine], number: int) -> None:
-        """Have URLs scheduled in this order, unless Heritrix has seen them or `again` is set."""
+        """Schedule URLs in this order; Heritrix skips known ones unless `again` is set."""
         for ending, again in (("schedule", False), ("force", True)):
             text = "".join(_line(line) for line in lines if line.again == again)
             if text:
@@ -86,7 +86,7 @@ class HeritrixJob:
         )
 
     def close_abandoned(self, launch: str) -> None:
-        """Rename the WARC files that an ended launch left open to the names of closed ones.
+        """Rename the WARC files that an ended launch left open to the names of closed files.
 
         Heritrix leaves them open when it is killed; they would never be read.
         """
@@ -97,7 +97,7 @@ class HeritrixJob:
                     path.rename(closed)
 
     def _act(self, name: str, text: str) -> None:
-        """Put a file into the action directory; it is whole from the start, as Heritrix needs."""
+        """Write a file into the action directory atomically, as Heritrix requires."""
         unfinished = self.folder / f".{name}"
         with SourceError.instead_of(OSError, f"{self._actions / name} cannot be written"):
             self._actions.mkdir(exist_ok=True)
@@ -115,8 +115,8 @@ def _name(number: int) -> str:
 def _line(line: ScheduleLine) -> str:
     """Return a line of a recovery log.
 
-    Heritrix 3.13 cannot write a page that has hops but no linking page: a URL without one is given
-    as its own.
+    Heritrix 3.13 cannot write a page that has hops but no linking page: a URL without one gets
+    itself.
     """
     url = clean_url(line.url)
     return f"F+ {url} {line.hops or 'L'} {clean_via(line.via) or url}\n"
@@ -131,7 +131,7 @@ def clean_via(via: str) -> str:
 
 
 class SeedForm(StrEnum):
-    """How a file of URLs is written, by the crawler that reads it."""
+    """Formats of seed files, by the crawler that reads them."""
 
     URLS = "urls"
     BROWSERTRIX = "browsertrix"
@@ -141,7 +141,7 @@ class SeedForm(StrEnum):
 
 
 def best_waiting(queued: Iterable[QueuedUrl], limit: int, least: float = 0.0) -> list[QueuedUrl]:
-    """Return the waiting URLs of a queue that have a priority of at least `least`, best first."""
+    """Return the waiting URLs of a queue with a priority of at least `least`, best first."""
     waiting = (
         (each.priority, -number, each)
         for number, each in enumerate(queued)
@@ -151,15 +151,15 @@ def best_waiting(queued: Iterable[QueuedUrl], limit: int, least: float = 0.0) ->
 
 
 def blacklisted(queued: Iterable[QueuedUrl]) -> Iterator[QueuedUrl]:
-    """Yield the URLs of a queue that must never be fetched."""
+    """Yield the blacklisted URLs of a queue, never to be fetched."""
     return (each for each in queued if each.state is UrlState.BLACKLISTED)
 
 
 def seed_file(urls: Iterable[QueuedUrl], form: SeedForm, crawl: str) -> Iterator[str]:
     """Yield the lines of a seed file with these URLs, in their order.
 
-    A crawler that reads it fetches each page with its resources, and follows no links: nwx reads
-    these from the WARC files.
+    The crawler fetches each page with its resources and follows no links; nwx reads the links from
+    the WARC files.
     """
     entries = [line for each in urls for line in _entry(form, each)]
     yield from _heads(form, crawl)
@@ -200,20 +200,20 @@ def _entry(form: SeedForm, queued: QueuedUrl) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return text as YAML: a string of JSON is one."""
+    """Return text as a YAML string; JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)
 
 
 _MOST_TRIES = 2
-"""After so many leases without a word, a URL is one that Heritrix does not fetch."""
+"""Leases after which a URL that was not fetched is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedOptions:
     """Options for feeding a job.
 
-    Heritrix has at most `ahead` URLs waiting: a small number follows the priorities closely, a
-    large one keeps it busy at many hosts. A URL not fetched after `lease_seconds` is given again.
+    At most `ahead` URLs wait in Heritrix: a small number follows the priorities closely, a large
+    one keeps many hosts busy. A URL not fetched after `lease_seconds` is given again.
     """
 
     ahead: int = 25
@@ -234,9 +234,8 @@ class FeedCounts:
 class HeritrixFeed:
     """Feeds a job from a queue; one process at a time.
 
-    Given URLs are on disk before Heritrix sees them, and a URL is finished in the queue when
-    Heritrix has logged it. So no URL is lost if any process is killed, and Heritrix drops URLs
-    given twice.
+    URLs are stored on disk before Heritrix gets them, and finished in the queue once Heritrix has
+    logged them, so none is lost if a process is killed. Heritrix drops URLs given twice.
     """
 
     job: HeritrixJob
@@ -258,7 +257,7 @@ class HeritrixFeed:
         return self._give_more() or fetched
 
     def _take_fetches(self, launch: str) -> bool:
-        """Finish the URLs that Heritrix has logged, first from the previous launch."""
+        """Finish the URLs that Heritrix has logged, those of the previous launch first."""
         any_found = False
         for name in dict.fromkeys((self.state.launch or launch, launch)):
             while True:
@@ -296,7 +295,7 @@ class HeritrixFeed:
         self._launch = launch
 
     def _give_more(self) -> bool:
-        """Lease URLs and give the ones that Heritrix has not fetched yet."""
+        """Lease URLs and give those that Heritrix has not fetched yet."""
         now = self.clock()
         room = self.options.ahead - self.state.open_count(now)
         leased = self.source.lease(room, self.options.lease_seconds) if room > 0 else []
@@ -315,8 +314,8 @@ class HeritrixFeed:
     def _scheduled(self, queued: QueuedUrl, number: int, until: float) -> ScheduledUrl | None:
         """Record a leased URL as given; None if Heritrix would not fetch it.
 
-        A URL that the queue leases although it knows it was fetched is to be fetched again; a URL
-        that Heritrix found by itself, such as a redirect target, is not.
+        A leased URL that was already finished in the queue is fetched again; a URL that Heritrix
+        fetched on its own initiative, such as a redirect target, is not.
         """
         key = url_identity(queued.url)
         before, fetched = self.state.scheduled_as(key), self.state.fetched(key)

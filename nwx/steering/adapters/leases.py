@@ -1,4 +1,4 @@
-"""URLs leased from a queue, in the archive or over HTTP, and a thread that does it."""
+"""Sources of leased URLs, in the archive or over HTTP, and a thread that leases ahead."""
 
 import logging
 import threading
@@ -20,15 +20,15 @@ class UrlSource(Protocol):
         """Return up to `count` URLs, best first, leased exclusively for `seconds`."""
 
     def finish(self, leases: Sequence[str]) -> int:
-        """Note that leased URLs were fetched; return of how many that is new."""
+        """Mark leased URLs as fetched; return how many changed."""
 
     def release(self, leases: Sequence[str]) -> int:
-        """Let leased URLs wait again; return of how many that is new."""
+        """Mark leased URLs as waiting again; return how many changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveUrls(UrlSource):
-    """The queue of an archive that is open, for one crawl."""
+    """The queue of an open archive, for one crawl."""
 
     queue: CrawlQueue
     crawl: str
@@ -46,7 +46,7 @@ class ArchiveUrls(UrlSource):
 
 def archive_urls(engine: Engine, crawl: str) -> UrlSource:
     """Return the queue of an archive for a crawler with its own politeness."""
-    # A crawler that asks a service has fewer packages.
+    # Imported here: crawlers that lease over HTTP have fewer packages installed.
     from nwx.steering.specifications.specification_store import SpecificationLimits
 
     return ArchiveUrls(engine.crawl_queue(), crawl, SpecificationLimits(engine, NO_LIMITS))
@@ -58,7 +58,7 @@ _LONGEST_PAUSE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class LeaseOptions:
-    """How many URLs are leased ahead, for how long, and when an empty queue is asked again."""
+    """How many URLs to lease ahead, for how long, and how often to poll an empty queue."""
 
     ahead: int = 16
     lease_seconds: float = 600.0
@@ -82,7 +82,7 @@ class LeaseThread:
         self._thread = threading.Thread(target=self._run, name="nwx-leases", daemon=True)
 
     def start(self) -> None:
-        """Begin to lease."""
+        """Start leasing."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -108,7 +108,7 @@ class LeaseThread:
         return taken
 
     def finish(self, lease: str) -> None:
-        """Have it reported that a URL was fetched."""
+        """Report a URL as fetched, without waiting."""
         with self._lock:
             if lease not in self._open:
                 return
@@ -118,7 +118,7 @@ class LeaseThread:
         self._wake.set()
 
     def idle_seconds(self) -> float:
-        """Return for how long nothing was leased, waiting or fetched."""
+        """Return the seconds since the last lease or fetch, 0 while URLs are leased."""
         with self._lock:
             return 0.0 if self._open else time.monotonic() - self._busy
 

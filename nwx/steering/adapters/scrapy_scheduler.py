@@ -7,7 +7,7 @@ In the settings of a project, or with `-s` on the command line:
     NWX_QUEUE_TOKEN = "…"                   # or in the environment
     NWX_CRAWL = "floods"                    # the name of the specification
 
-Further settings, with defaults: NWX_AHEAD (CONCURRENT_REQUESTS) URLs are leased at a time for
+Other settings, with defaults: NWX_AHEAD (CONCURRENT_REQUESTS) URLs are leased at a time for
 NWX_LEASE_SECONDS (600); the spider is closed after NWX_IDLE_SECONDS (0: never) with nothing to
 fetch.
 """
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.2
 _LEASE, _PRIORITY, _KEPT = "nwx_lease", "nwx_priority", "nwx_kept"
 _FIRST = 2.0
-"""Stands above all priorities: start requests, redirects and retries."""
+"""Above all priorities: for start requests, redirects and retries."""
 
 
 class QueueScheduler:
@@ -49,7 +49,7 @@ class QueueScheduler:
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> Self:
-        """Return the scheduler that the settings of a crawler ask for."""
+        """Return a scheduler for the settings of a crawler."""
         settings = crawler.settings
         address, crawl = settings.get("NWX_QUEUE"), settings.get("NWX_CRAWL")
         if not address or not crawl:
@@ -65,7 +65,7 @@ class QueueScheduler:
         return cls(crawler, LeaseThread(source, options), settings.getfloat("NWX_IDLE_SECONDS"))
 
     def open(self, spider: Any) -> None:
-        """Begin to lease."""
+        """Start leasing."""
         self._crawler.signals.connect(self._received, signal=signals.response_received)
         self._leases.start()
         self._loop = _looping_call(self._look)
@@ -84,7 +84,7 @@ class QueueScheduler:
         return self._leases.idle_seconds() < self._idle_seconds
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take a request; False where it is a link that a spider has found."""
+        """Add a request; drop links found by a spider and return False."""
         meta = request.meta
         is_start = bool(meta.get("is_start_request"))
         if not (_LEASE in meta or is_start or meta.get(_KEPT)):
@@ -138,7 +138,7 @@ class QueueScheduler:
 
 
 def _looping_call(function: Any) -> Any:
-    """Return a call that can be repeated, on whatever loop Scrapy runs (2.14 knows by itself)."""
+    """Return a repeatable call on Scrapy's event loop; Scrapy 2.14 selects the loop."""
     try:
         from scrapy.utils.asyncio import create_looping_call
     except ImportError:

@@ -1,4 +1,4 @@
-"""The analysis of a page by a specification: its score, and the relevance of its links."""
+"""Analysis of a page by a specification: its score, and the relevance of its links."""
 
 import math
 import re
@@ -41,15 +41,15 @@ ROLE_WORTH = {
     LinkRole.LOGIN: 0.0,
     LinkRole.ACTION: 0.0,
 }
-"""How much a role counts for the relevance of a link."""
+"""The value of each role in the relevance of a link."""
 
 ROLE_FACTOR = {LinkRole.ADVERTISEMENT: 0.25, LinkRole.LOGIN: 0.1, LinkRole.ACTION: 0.1}
-"""What the other parts are multiplied by where a role says that no page on a subject follows."""
+"""Factor on the other parts of a relevance for roles that do not lead to pages on a subject."""
 
 ANCHOR, LINE, HEADING, AROUND = 1.0, 0.6, 0.4, 0.25
-"""How much a term counts in the anchor or the URL, in the same line, the heading above, around."""
+"""Weight of a term in the anchor or URL, the same line, the heading above, the text around."""
 
-_LIKELY = 2.0  # times the threshold of relevant pages, at which a document score counts in full
+_LIKELY = 2.0  # times the threshold of relevant pages: document score that counts in full
 _DIGITS = 6
 
 
@@ -114,7 +114,7 @@ class RelevanceFormula:
 
 _SEPARATORS = re.compile(r"[-_./?&=+:;,~|]+")
 _LONGEST_URL = 300
-# Parameters with the address of another page, to return to after a login for instance.
+# Parameters that hold the URL of another page, such as the one to return to after a login.
 _OTHER_PAGE = re.compile(
     r"(?<=[?&;])(?:next|return_?(?:to|url)?|redirect(?:_?(?:to|ur[il]))?|ur[il]|goto|back(?:_?url)?"
     r"|dest(?:ination)?|continue|ref(?:err?er)?|came_from|service)=[^&;#]*",
@@ -123,7 +123,7 @@ _OTHER_PAGE = re.compile(
 
 
 def text_without(content: str, links: Iterable[PageLink]) -> str:
-    """Return a text with blanks in place of the anchors of some of its links, in their order."""
+    """Return a text with the anchors of `links`, in text order, replaced by blanks."""
     pieces = []
     done = 0
     for link in links:
@@ -148,7 +148,7 @@ class SideText(NamedTuple):
 
 
 def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
-    """Return the text to read in addition, including the anchors of links in `apart`."""
+    """Return the side text of a page, with the anchors of links where `apart` is True."""
     host = _host(page.url)
     lines = []
     headings: dict[str, int] = {}
@@ -161,7 +161,7 @@ def side_text(page: PageView, apart: Sequence[bool]) -> SideText:
 
 
 def words_of_url(url: str, host: str) -> str:
-    """Return the words of a URL, without the host's if it is `host`, and those of other pages."""
+    """Return the words of a URL without `host` and without URLs of other pages in the query."""
     rest = url[:_LONGEST_URL].partition("://")[2]
     if "=" in rest:
         rest = _OTHER_PAGE.sub("", rest)
@@ -179,7 +179,7 @@ def _host(url: str) -> str:
 class NearTerms:
     """The terms of a page by position, queried for each link.
 
-    `matches` are in its text, `side_matches` in its side text.
+    `matches` are in the text of the page, `side_matches` in its side text.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class NearTerms:
             found[match.term] = max(found.get(match.term, 0.0), near)
 
     def _line(self, link: PageLink) -> tuple[int, int, int]:
-        """Return where the anchor ends, and where its line begins and ends (-1: further on)."""
+        """Return the end of the anchor, and start and end of its line (-1: after `link.end`)."""
         if link.place < 0:
             return -1, link.end, link.end
         end = link.place + len(link.text)
@@ -256,7 +256,7 @@ class _PlacedLink(NamedTuple):
 
 
 class Analyzer:
-    """The analyzer of pages for one version of a specification; one per process.
+    """Analyses pages by one version of a specification; one per process.
 
     `spam_hosts` are never followed (`read_spam_hosts`). The first pages of each language take
     longer, as its dictionary is loaded.
@@ -310,7 +310,7 @@ class Analyzer:
         return self._read(page, self._placed_links(page, site_type(page)))[1]
 
     def _read(self, page: PageView, links: Sequence[_PlacedLink]) -> tuple[str, TextReading]:
-        # What menus say is on every page of a site, whatever the page is about.
+        # Menus are the same on every page of a site, whatever the page is about.
         menus = [placed.link for placed in links if placed.role is not LinkRole.CONTENT]
         text = text_without(page.content, menus)
         return text, self._model.read(text, page.language)
@@ -339,7 +339,7 @@ class Analyzer:
     ) -> NearTerms:
         apart = [each.link.place < 0 or each.role is not LinkRole.CONTENT for each in links]
         side = side_text(page, apart)
-        reading = self._dictionaries.read(side.text, page.language)  # URLs are no sentences
+        reading = self._dictionaries.read(side.text, page.language)  # URLs are not sentences
         side_matches = self._matcher.matches(side.text, reading, page.language)
         return NearTerms(page, matches, side, side_matches, self._scorer.strengths)
 
@@ -351,7 +351,7 @@ class Analyzer:
         formula: RelevanceFormula,
         known: Collection[str],
     ) -> list[LinkScore]:
-        """Return the scores of links; without near terms the page is spam, whatever it says."""
+        """Return the scores of links; `near` is None for a page stuffed with terms."""
         best: dict[str, LinkScore] = {}
         for index, placed in enumerate(links):
             if placed.link.url == page.url:
@@ -392,7 +392,7 @@ class Analyzer:
 
 
 def _outweighs(score: LinkScore, other: LinkScore) -> bool:
-    """Return whether a score of a URL counts instead of another: blacklisted before all else."""
+    """Return whether a score of a URL replaces another: blacklisted wins, then the higher."""
     if other.relevance is None:
         return False
     return score.relevance is None or score.relevance > other.relevance

@@ -1,4 +1,4 @@
-"""Terms of a specification found in a text, their rarity, and the score of a document."""
+"""Matching of a specification's terms in texts, their rarity, and document scores."""
 
 import heapq
 import math
@@ -24,13 +24,13 @@ from nwx.steering.analysis.names import TextReading
 from nwx.steering.specifications.specification import CrawlSpecification, Keyword
 
 _LONGEST_TERM = 200  # characters
-_MOST_LANGUAGES = 8  # whose forms of the keywords are kept
+_MOST_LANGUAGES = 8  # with cached keyword trees
 
 _Forms = dict[str, Any]
 
 
 class TermMatch(NamedTuple):
-    """A term in a text; `term` is its place in the keywords and then entities."""
+    """A term in a text; `term` is its index in the keywords followed by the entities."""
 
     term: int
     start: int
@@ -38,7 +38,7 @@ class TermMatch(NamedTuple):
 
 
 class TermMatcher:
-    """All terms of a specification, ready to be found."""
+    """Finds the terms of a specification in texts."""
 
     def __init__(self, specification: CrawlSpecification) -> None:
         self._keywords = [
@@ -50,7 +50,7 @@ class TermMatcher:
         self._entities = LetterMatcher(_patterns(specification))
 
     def matches(self, text: str, reading: TextReading, language: str) -> list[TermMatch]:
-        """Return the terms in a text, by their places; at most MOST_MATCHES."""
+        """Return the terms in a text in order of position, at most MOST_MATCHES."""
         found = self._tree(language).find(reading)
         found += starmap(TermMatch, self._entities.matches(text))
         found.sort(key=_place)
@@ -70,7 +70,7 @@ def _place(match: TermMatch) -> int:
 
 
 class _KeywordTree:
-    """The keywords as the lemmas of a language, in a tree of words."""
+    """A tree of the keywords by their words, as lemmas of one language."""
 
     def __init__(self, keywords: Sequence[tuple[int, Keyword]], language: str) -> None:
         self._root: _Forms = {}
@@ -92,7 +92,7 @@ class _KeywordTree:
         node.setdefault("", place)
 
     def find(self, reading: TextReading) -> list[TermMatch]:
-        """Return the keywords in a text, the longest at each place."""
+        """Return the keywords in a text, the longest at each position."""
         root, lemmas = self._root, reading.lemmas
         if root.keys().isdisjoint(lemmas):
             return []
@@ -115,7 +115,7 @@ class _KeywordTree:
 
 
 def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
-    """Yield names, aliases and keywords without word boundaries, matched by letters."""
+    """Yield the terms matched letter by letter: names, aliases, keywords in unspaced scripts."""
     for place, keyword in enumerate(specification.all_keywords):
         if has_unspaced(keyword.text):
             yield keyword.text, place
@@ -126,7 +126,7 @@ def _patterns(specification: CrawlSpecification) -> Iterator[tuple[str, int]]:
 
 
 MOST_COUNTED = 2_000
-"""So many terms are counted, those of the highest weights; others have the mean of these."""
+"""Terms whose documents are counted, by highest weight; others get their mean rarity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class TermStatistics:
     frequencies: Mapping[str, int] = field(default_factory=dict)
 
     def rarities(self, terms: Sequence[str]) -> list[float]:
-        """Return the idf of each term, divided by the mean of all: 1 is as rare as terms are."""
+        """Return the idf of each term divided by the mean of all, so that 1 is average."""
         known = {term: self._idf(self.frequencies[term]) for term in self.frequencies}
         mean = sum(known.values()) / len(known) if known else 1.0
         return [known.get(term, mean) / mean for term in terms]
@@ -164,20 +164,20 @@ def term_statistics(engine: Engine, specification: CrawlSpecification) -> TermSt
 
 
 _OTHER_WORDS = 0.5
-"""The rarity of words that the specification does not name, as a share of its terms' mean."""
+"""The rarity of words that are not terms, as a share of the terms' mean."""
 
 
 _STUFFED_SHARE, _STUFFED_MATCHES = 0.3, 30
-"""Pages of real sites on a subject have up to 0.13 of their words from the specification."""
+"""On real sites about a subject, at most 13 % of a page's words are terms."""
 
 
 def is_stuffed(reading: TextReading, matches: Sequence[TermMatch]) -> bool:
-    """Return whether a text says little but the terms, as spam and link farms do."""
+    """Return whether a text consists mostly of terms, as in spam and link farms."""
     return len(matches) >= max(_STUFFED_MATCHES, _STUFFED_SHARE * len(reading.lemmas))
 
 
 class DocumentScorer:
-    """The terms of a specification with their weights: tf-idf, compared by the cosine.
+    """Scores texts by the cosine of tf-idf vectors over a specification's weighted terms.
 
     `strengths` are the weights of the terms times their rarity, divided by the mean of the positive
     ones.
@@ -198,7 +198,7 @@ class DocumentScorer:
         self.strengths: Sequence[float] = [wanted / mean for wanted in self._wanted]
 
     def score(self, reading: TextReading, matches: Sequence[TermMatch]) -> float:
-        """Return the score of a text, in [0, 1]; a stuffed one has none."""
+        """Return the score of a text, in [0, 1]; 0 for a stuffed one."""
         if not matches or not self._length or is_stuffed(reading, matches):
             return 0.0
         words = Counter(reading.lemmas)
@@ -214,5 +214,5 @@ class DocumentScorer:
 
 
 def _squares(counts: Mapping[int, int]) -> list[float]:
-    """Return the squared weights of words, given how many words are there how many times."""
+    """Return the squared weights of words; `counts` maps each frequency to its word count."""
     return [number * (1 + math.log(count)) ** 2 for count, number in counts.items()]

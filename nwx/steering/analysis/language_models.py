@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 LARGEST_GAZETTEER = 1_000_000
-"""Of a gazetteer; what follows is not read."""
+"""Names read of a gazetteer; the rest is ignored."""
 
 _SHORTEST = 3  # characters; shorter names are words of other languages
-_COLUMNS = 4  # as few as a table of GeoNames has at least
+_COLUMNS = 4  # fewest of a GeoNames table
 
 
 class Gazetteer:
-    """Names of places, found where they begin with a capital or in a script without capitals."""
+    """Place names; matched if they begin with a capital or their script has no capitals."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Read one place a line, or a table as GeoNames offers it; `#` begins a comment."""
+        """Read one place a line, or a GeoNames table; `#` begins a comment."""
         self._names = list(_places(lines))
         self._matcher = LetterMatcher((name, place) for place, name in enumerate(self._names))
 
@@ -49,7 +49,7 @@ class Gazetteer:
 
 
 def read_gazetteer(path: Path) -> Gazetteer:
-    """Return the gazetteer in a file; raises UsageError where it cannot be read."""
+    """Return the gazetteer in a file; raises UsageError if it cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             return Gazetteer(lines)
@@ -73,7 +73,7 @@ def _places(lines: Iterable[str]) -> Iterator[str]:
 
 
 class DictionaryModel(LanguageModel):
-    """Lemmas by the dictionaries of simplemma; words themselves in languages without one."""
+    """Lemmatises with simplemma; in languages it lacks, words are their own lemmas."""
 
     def __init__(self, gazetteer: Gazetteer | None = None) -> None:
         self._gazetteer = gazetteer
@@ -89,7 +89,7 @@ class DictionaryModel(LanguageModel):
 
 
 MOST_CHARACTERS_READ = 50_000
-"""So much of a text is read by spaCy, as it takes a second for some 100,000 characters."""
+"""Characters of a text that spaCy reads; it takes a second for some 100,000."""
 
 _LABELS = {
     "PERSON": NameKind.PERSON,
@@ -105,7 +105,7 @@ _LABELS = {
     "WORK_OF_ART": NameKind.OTHER,
     "LAW": NameKind.OTHER,
 }
-"""Kinds of names by the labels of models; others (dates, numbers) are left out."""
+"""Kinds of names by the labels of models; other labels (dates, numbers) are ignored."""
 _CLOSED = frozenset({"ADP", "AUX", "CCONJ", "CONJ", "DET", "PART", "PRON", "SCONJ"})
 
 
@@ -184,7 +184,7 @@ def load_spacy(name: str) -> "Language":
 
 
 def chosen_model(nlp: str = "", gazetteer: Gazetteer | None = None) -> LanguageModel:
-    """Return the model of an option `--nlp`: `spacy:MODEL`, or "" for dictionaries and rules.
+    """Return the model for `--nlp`: `spacy:MODEL`, or "" for dictionaries and rules.
 
     Raises UsageError on an unknown model.
     """

@@ -1,4 +1,4 @@
-"""Words of a text folded and lemmatised, and terms found by their letters."""
+"""Folding and lemmatising of words, and matching of names letter by letter."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ import ahocorasick
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """WordLists in lower case; `months` has their numbers, others are by role or language."""
+    """Word lists, in lower case; `months` has their numbers, others are by role or language."""
 
     particles: frozenset[str]
     person_titles: frozenset[str]
@@ -44,7 +44,7 @@ def _read() -> WordLists:
 WORD_LISTS = _read()
 
 
-_MANY = 48  # distinct letters to replace, from which one look at each character is faster
+_MANY = 48  # distinct letters to replace; with more, `translate` is faster than `replace`
 # Scripts whose marks are accents; in others they are vowels or make another letter.
 _ACCENTED = ((0xC0, 0x250), (0x370, 0x530), (0x622, 0x6D4), (0x1E00, 0x2000), (0xFF01, 0xFF5F))
 _OTHERS = {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ħ": "h", "ŧ": "t", "ς": "σ", "’": "'"}
@@ -54,13 +54,13 @@ _PAIR = re.compile(f"[{''.join(_PAIRS)}]")
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A text as `fold_text` makes it; `widened` are the places of letters that became two."""
+    """A folded text; `widened` are the positions of letters that folding added."""
 
     text: str
     widened: tuple[int, ...] = ()
 
     def place(self, index: int) -> int:
-        """Return the place in the original of the character at `index`."""
+        """Return the position in the original text of the character at `index`."""
         return index - bisect_right(self.widened, index) if self.widened else index
 
 
@@ -73,7 +73,7 @@ def fold_text(text: str) -> str:
 
 
 def folded_text(text: str) -> FoldedText:
-    """Return a text as `fold_text` does, and what of it is where in the original."""
+    """Return a text as `fold_text` does, with what maps its positions to the original."""
     lowered = text.replace("İ", "I").lower()
     if lowered.isascii():
         return FoldedText(lowered)
@@ -93,7 +93,7 @@ def _replaced(text: str) -> str:
 
 @cache
 def _table() -> dict[int, str]:
-    """Return what becomes of lower-case letters beyond ASCII."""
+    """Return the replacements of lower-case letters beyond ASCII."""
     table = {ord(letter): other for letter, other in (_OTHERS | _PAIRS).items()}
     for first, last in _ACCENTED:
         for code in range(first, last):
@@ -105,7 +105,7 @@ def _table() -> dict[int, str]:
 
 
 _LONGEST_WORD = 40  # characters, beyond which no dictionary has a word
-_MOST_KNOWN = 100_000  # words of a language whose lemmas are kept
+_MOST_KNOWN = 100_000  # words of a language whose lemmas are cached
 
 # Thai, Lao, Burmese, Khmer, Chinese, Japanese: words are written without spaces.
 UNSPACED = (
@@ -113,7 +113,7 @@ UNSPACED = (
 )
 """The scripts without spaces between words, as ranges of a regular expression."""
 
-# Vowels and other marks within words that are no letters to Python.
+# Vowels and other marks within words that Python does not count as letters.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
     "\u200c\u200d"
@@ -130,7 +130,7 @@ def has_unspaced(text: str) -> bool:
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
-    """Return what finds the words of a text; each character is one in scripts without spaces."""
+    """Return the pattern of words in a text; in unspaced scripts each character is a word."""
     return _SIMPLE if text.isascii() or not _OTHER_SCRIPTS.search(text) else _WORD
 
 
@@ -147,7 +147,7 @@ class Lemmas:
 
 
 class _Known(dict[str, str]):
-    """Lemmas by word, looked up once; a dictionary is asked five times as fast as a function."""
+    """A cache of lemmas by word; a dictionary look-up is five times as fast as a call."""
 
     def __init__(self, lemma: Callable[[str], str]) -> None:
         super().__init__()
@@ -180,13 +180,13 @@ def _lemmatizer(language: str) -> Callable[[str], str]:
 
 
 MOST_MATCHES = 20_000
-"""In one text; what follows is not looked at."""
+"""Matches in one text; the rest is not searched."""
 
 _LONGEST_NAME = 200  # characters
 
 
 class LetterMatcher:
-    """Names and their values, all found in one pass by the Aho-Corasick automaton.
+    """Finds names in a text in one pass (Aho-Corasick), and returns their values.
 
     If a name has several values, the first counts. In scripts without spaces between words, a name
     is also found inside others.
@@ -231,7 +231,7 @@ def _automaton(names: Iterable[tuple[str, int]]) -> ahocorasick.Automaton | None
 
 
 def _apart(candidates: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield the matches that do not overlap with an earlier one: what, first, end."""
+    """Yield value, start and end of each match that does not overlap an earlier one."""
     end = 0
     for first, negative, number in candidates:
         if first >= end:

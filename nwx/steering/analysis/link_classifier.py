@@ -1,4 +1,4 @@
-"""The roles of links in a page, and links that rules, spam lists or crawler traps forbid."""
+"""Roles of links, and blacklisting by rules, spam lists and detection of crawler traps."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ from nwx.steering.specifications.specification import (
     normal_host,
 )
 
-_LONGEST = 2_000  # characters that are looked at
+_LONGEST = 2_000  # characters examined
 
 
 class LinkAddress(NamedTuple):
@@ -49,14 +49,14 @@ class LinkRole(StrEnum):
     CONTENT = "content"
 
 
-_MOST_KNOWN = 20_000  # surroundings whose role is kept
+_MOST_KNOWN = 20_000  # surroundings whose role is cached
 _LONGEST_NUMBER = 3  # digits; numbers of four are years
 _PARTS = re.compile(r"[-_]+")
 _ORDER = {role: place for place, role in enumerate(LinkRole)}
 _OF_NAME = {name: LinkRole(role) for role, names in WORD_LISTS.link_roles.items() for name in names}
 
 _END = r"(?:\.[a-z]+)?(?:[/?&;]|$)"
-"""Behind a whole segment or value, with or without an extension."""
+"""The end of a whole segment or value, with or without an extension."""
 
 _ANY_SITE = {
     LinkRole.LOGIN: rf"(?:(?:wp-)?log-?(?:in|out|on|off)|sign-?(?:in|up|out)|register|registration"
@@ -121,20 +121,20 @@ _SITES: dict[SiteType, dict[LinkRole, str]] = {
         LinkRole.NAVIGATION: r"search/label/|[\d_]+archive\.html|feeds/|\d{4}/(?:\d\d/)?(?:$|\?)",
     },
 }
-"""What else stands in URLs of sites of a type."""
+"""Additional parts of URLs, by type of site and role."""
 
 
 class _UrlRoles:
-    """The roles that expressions find in paths and queries, all searched for at once."""
+    """Finds roles by expressions on paths and queries, tested in one search first."""
 
     def __init__(self, urls: dict[LinkRole, str]) -> None:
-        # One class of characters in front lets `re` skip what cannot begin a match.
+        # The leading class of characters lets `re` skip places where no match can begin.
         self._any = re.compile(f"[/=?&;:](?:{'|'.join(urls.values())})")
         ordered = sorted(urls, key=_ORDER.__getitem__)
         self._roles = [(role, re.compile(f"[/=?&;:](?:{urls[role]})")) for role in ordered]
 
     def of(self, place: str) -> LinkRole | None:
-        """Return the first role of a path with its query, None where nothing is found."""
+        """Return the first role that matches a path with its query, None if none does."""
         if self._any.search(place) is None:
             return None
         return next(role for role, expression in self._roles if expression.search(place))
@@ -145,7 +145,7 @@ _ON_SITES = {kind: _UrlRoles(urls) for kind, urls in _SITES.items()}
 
 
 class LinkRoles:
-    """The roles of links; one for many pages, as surroundings are the same again and again."""
+    """Finds the roles of links; shared by pages, as it caches roles by surroundings."""
 
     def __init__(self) -> None:
         self._known: dict[str, LinkRole | None] = {}
@@ -155,8 +155,8 @@ class LinkRoles:
     ) -> LinkRole:
         """Return the role of a link on a page of a type of site.
 
-        Its URL decides, then the innermost enclosing element with a known name. Pages of the same
-        list are on the same host.
+        Its URL decides, then the innermost enclosing element with a known name. Pagination only
+        leads to the same host.
         """
         is_own = address.host == page.host
         place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
@@ -199,7 +199,7 @@ def _is_advertiser(host: str) -> bool:
 
 
 def _by_anchor(text: str, address: LinkAddress, page: LinkAddress) -> LinkRole:
-    """Return pagination for a number that leads to a URL much like that of the page."""
+    """Return pagination for a number linked to the page's first path segment, else content."""
     if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
         return LinkRole.CONTENT
     folder = page.path.partition("/")[0]
@@ -210,11 +210,11 @@ def _by_anchor(text: str, address: LinkAddress, page: LinkAddress) -> LinkRole:
 _LONGEST_URL = 2_000
 _MOST_SEGMENTS = 25
 _MOST_PARAMETERS = 20
-_MOST_REPEATED = 2  # times that a segment may be in a path; three are a circle
-_MOST_YEARS = 2  # between a page and what its calendar leads to
+_MOST_REPEATED = 2  # occurrences of a segment in a path; three are a loop
+_MOST_YEARS = 2  # between a page and the target of its calendar
 
 _YEAR = re.compile(r"(?<![0-9])([12][0-9]{3})(?:[0-9]{2}){0,2}(?![0-9])")
-# Names of session ids, each with a value that nobody gives by hand.
+# Session ids by parameter name, with values that are clearly generated.
 _SESSION = re.compile(
     r"(?P<path>;jsessionid=[^/?#;]*)"
     r"|(?P<query>(?<=[?&;])(?:phpsessid|jsessionid|aspsessionid[a-z]{0,12}|sessionid|session_id"
@@ -226,7 +226,7 @@ _SESSION = re.compile(
 
 
 def trap_of(url: str, address: LinkAddress, role: LinkRole, timestamp: str) -> str:
-    """Return the kind of crawler trap of a URL as text, "" if it is not a trap.
+    """Return the kind of crawler trap that a URL is, as text, "" if none.
 
     `role` is the role of the link, `timestamp` that of its page: calendars link to years far from
     it.
@@ -241,7 +241,7 @@ def trap_of(url: str, address: LinkAddress, role: LinkRole, timestamp: str) -> s
 
 
 def without_session(url: str) -> str:
-    """Return a URL without the session ids that it holds, "" where it holds none."""
+    """Return a URL without its session ids, "" if it has none."""
     may_have = "=" in url or "(" in url
     if not may_have or len(url) > _LONGEST_URL or not _SESSION.search(url):
         return ""
@@ -270,11 +270,11 @@ def _far_year(address: LinkAddress, timestamp: str) -> str:
 
 
 MOST_SPAM_HOSTS = 5_000_000
-"""Of a list; what follows is not read."""
+"""Hosts read of a list; the rest is ignored."""
 
 
 class LinkVerdict(NamedTuple):
-    """The decision on a link before it is scored; `reason` is its reason as text.
+    """The decision on a link before it is scored, with its reason as text.
 
     `outside`: the rules with the action `only` do not cover it. `address` is the URL to score
     instead of one with a session id, "" without one.
@@ -291,7 +291,7 @@ _NOTHING = LinkVerdict()
 
 
 class LinkClassifier:
-    """The rules of a specification, spam hosts that a user lists, and what traps look like."""
+    """Decides on links by the rules of a specification, listed spam hosts and trap detection."""
 
     def __init__(
         self, specification: CrawlSpecification, spam_hosts: frozenset[str] = frozenset()
@@ -327,7 +327,7 @@ _NO_HOST = re.compile(r"[^\w.*-]")
 
 
 def spam_host(host: str, listed: frozenset[str]) -> str:
-    """Return the entry of a list of spam hosts that a host, with its port, falls under, or ""."""
+    """Return the entry of a spam list that covers a host with optional port, "" if none."""
     name, _, port = host.partition(":")
     own = (f"{name}:{one}" for one in ((port,) if port else _USUAL_PORTS))
     return next((one for one in (*own, *covering_hosts(name)) if one in listed), "")
@@ -336,8 +336,8 @@ def spam_host(host: str, listed: frozenset[str]) -> str:
 def read_spam_hosts(path: Path) -> frozenset[str]:
     """Return the hosts of a list: one a line, hosts file format allowed; `#` is a comment.
 
-    Each host includes its subdomains and all ports, one with a port stands for itself; of a URL
-    the host counts. Raises SourceError if the file cannot be read, or has another line.
+    A host covers its subdomains and all ports, a host with a port only itself; of a URL the host
+    is taken. Raises SourceError if the file cannot be read or has an invalid line.
     """
     hosts: set[str] = set()
     try:

@@ -1,4 +1,4 @@
-"""Learning while a crawl runs: which links lead to relevant pages, by those that they led to."""
+"""Online learning of which links lead to relevant pages, from the pages fetched so far."""
 
 import math
 import re
@@ -19,22 +19,22 @@ _MOST_WORDS = 12
 _MOST_KNOWN = 200_000  # words and places; later ones are not learned
 _STEEPNESS, _EVEN = 6.0, 0.55  # of the curve from relevance to the chance of a relevant page
 _RATE = 0.3
-_DECAY, _DOUBT = 0.97, 3.0  # of the yield of a place: per page, and pages it is taken to have had
+_DECAY, _DOUBT = 0.97, 3.0  # of a place's yield: per page; pages of mean yield assumed at first
 _YIELDS = {"host": 2.0, "folder": 2.0, "family": 4.0, "page": 3.0}
-_LIKELY = 2.0  # times the threshold of relevant pages: a document score that counts in full
+_LIKELY = 2.0  # times the threshold of relevant pages: document score that counts in full
 _DIGITS = 6
 
 
 def anchor_words(text: str) -> tuple[str, ...]:
-    """Return the words of an anchor that are learned."""
+    """Return the words of an anchor to learn from, in lower case."""
     return tuple(map(intern, _WORD.findall(text.lower())[:_MOST_WORDS]))
 
 
 class LinkFeatures(NamedTuple):
-    """What is learned of a link: its relevance by the specification, and what tells links apart.
+    """Features of a link for the learner, with its relevance by the specification.
 
-    `near` and `document` are parts of the relevance; `family` is the folder with the letters that
-    the name begins with, as of `genindex-B.html`; `page` is the linking page with the role.
+    `near` and `document` are parts of the relevance; `family` is the folder with the leading
+    letters of the name (`genindex` of `genindex-B.html`); `page` is the linking page with the role.
     """
 
     relevance: float
@@ -69,7 +69,7 @@ def link_features(link: LinkScore, via: str) -> LinkFeatures:
 
 
 class _Yields:
-    """How relevant the last pages of each place were, compared with all; older ones fade."""
+    """Relevance of the last pages of each place, compared with the mean; older pages fade."""
 
     def __init__(self) -> None:
         self._sums: dict[str, tuple[float, float]] = {}
@@ -88,12 +88,12 @@ class _Yields:
 
 
 class LinkLearner:
-    """A linear model, trained online, of how relevant the page is that a link leads to.
+    """A linear model, trained online, that predicts the relevance of a link's target.
 
-    It begins with the relevance by the specification. Each page that was fetched corrects it, by
-    the words of anchors and URLs, hosts, folders, roles, and the yield of host, folder, family and
-    linking page. `relevant` is the threshold from which a page is relevant. Not saved:
-    `learn_stored` brings a new one up to date.
+    It starts from the relevance by the specification. Each fetched page corrects it, through the
+    words of anchors and URLs, hosts, folders, roles, and the yield of host, folder, family and
+    linking page. `relevant` is the threshold from which a page is relevant. Not saved: retrain a
+    new one with `learn_stored`.
     """
 
     def __init__(self, relevant: float) -> None:
@@ -112,7 +112,7 @@ class LinkLearner:
         return round(_within(relevance) - features.relevance, _DIGITS)
 
     def learn(self, features: LinkFeatures, score: float) -> None:
-        """Take the document score of the page that a link has led to."""
+        """Train with the document score of a link's target."""
         outcome = min(1.0, score / self._likely) if self._likely > 0 else 1.0
         values = self._values(features)
         begin = _STEEPNESS * (features.relevance - _EVEN)
@@ -130,7 +130,7 @@ class LinkLearner:
         self._mean += (outcome - self._mean) / self.pages
 
     def learn_stored(self, scores: Iterable[DocumentScore]) -> None:
-        """Learn from the scores of earlier runs, as far as both ends of links are among them."""
+        """Train with the scores of earlier runs: links whose page and target both have one."""
         pages = list(scores)
         found = {page.url: page.score for page in pages}
         for page in pages:
@@ -145,7 +145,7 @@ class LinkLearner:
         return sorted(chosen, key=lambda one: -one[1])
 
     def hosts(self, most: int) -> list[tuple[str, float, float]]:
-        """Return the hosts of the highest yield: name, relevant pages, pages; older ones fade."""
+        """Return the hosts of highest yield: name, relevant pages, pages; older pages fade."""
         known = self._yields["host"].places()
         return sorted(known, key=lambda one: (-one[1] / (one[2] + _DOUBT), one[0]))[:most]
 
@@ -169,11 +169,11 @@ class LinkLearner:
 
 
 _TINY, _EDGE = 1e-6, 0.1
-_PART = 3.0  # parts of a relevance have about a third of it
+_PART = 3.0  # each part is about a third of a relevance
 
 
 def _within(relevance: float) -> float:
-    """Return a relevance in (0, 1) that is in the same order and hardly differs in the middle."""
+    """Map a relevance into (0, 1) in the same order; values from 0.1 to 0.9 stay the same."""
     if relevance > 1 - _EDGE:
         return 1 - _EDGE * math.exp((1 - _EDGE - relevance) / _EDGE)
     return relevance if relevance > _EDGE else _EDGE * math.exp((relevance - _EDGE) / _EDGE)

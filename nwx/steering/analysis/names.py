@@ -1,4 +1,4 @@
-"""Readings of a text, and names and dates found in it."""
+"""The words of a text, and the names and dates found in it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ class NameKind(StrEnum):
 
 
 class Name(NamedTuple):
-    """A name in a text, found without the specification; `start` is its place in characters."""
+    """A name found in a text without the specification; `start` is in characters."""
 
     text: str
     kind: NameKind
@@ -50,26 +50,26 @@ class TextReading:
         self._ends: list[int] = []
 
     def span(self, index: int) -> tuple[int, int]:
-        """Return where a word begins and ends in the text, in characters."""
-        if not self._ends:  # not asked for on most pages
+        """Return start and end of a word in the text, in characters."""
+        if not self._ends:  # not needed for most pages
             self._ends = list(accumulate(map(len, self.pieces)))
         return self._ends[2 * index], self._ends[2 * index + 1]
 
 
 class LanguageModel(ABC):
-    """What analysis needs to know of languages; one for all languages of a process."""
+    """Lemmatises texts and finds names; one for all languages of a process."""
 
     @abstractmethod
     def read(self, text: str, language: str) -> TextReading:
-        """Return the words of a text; `language` is ISO 639-1, "" where it is not known."""
+        """Return the words of a text; `language` is ISO 639-1, "" if unknown."""
 
     @abstractmethod
     def names(self, text: str, reading: TextReading, language: str) -> list[Name]:
-        """Return the names and dates in a text that was read."""
+        """Return the names and dates in a text with this reading."""
 
 
 MOST_NAMES = 5_000
-"""Of one text; what follows is not looked at."""
+"""Names found in one text; the rest is not searched."""
 
 _MOST_RUNS = 20_000
 _MOST_WORDS = 7
@@ -85,10 +85,10 @@ _SENTENCE_ENDS = frozenset('.!?:;\n"“”»«•|/')
 def names_in(reading: TextReading, language: str) -> list[Name]:
     """Return the persons, organisations and other names in a text, in order.
 
-    A person has a title, an organisation a word of its kind; other names are several capitalised
-    words within a sentence, but not in German, where nouns have capitals too. Lines of capitalised
-    words alone are headings and menus, and are searched for persons only. Names never begin or end
-    with a function word of the language, such as a preposition.
+    A person has a title, an organisation a word such as "university"; other names are several
+    capitalised words within a sentence, but not in German, which capitalises all nouns. Lines of
+    capitalised words only are headings and menus, searched for persons only. Names never begin or
+    end with a function word of the language, such as a preposition.
     """
     found = []
     for first, last in islice(_runs(reading), _MOST_RUNS):
@@ -105,7 +105,7 @@ def names_in(reading: TextReading, language: str) -> list[Name]:
 
 
 def _runs(reading: TextReading) -> Iterator[tuple[int, int]]:
-    """Yield where sequences of capitalised words begin and end, particles between them included."""
+    """Yield start and end of sequences of capitalised words, with the particles between them."""
     pieces = reading.pieces
     words = pieces[1::2]
     end = 0
@@ -144,7 +144,7 @@ def _leads_on(pieces: Sequence[str], index: int) -> bool:
 
 
 def _is_line(reading: TextReading, first: int, last: int) -> bool:
-    """Return whether words fill a line alone."""
+    """Return whether a sequence of words is a whole line."""
     before, behind = reading.pieces[2 * first], reading.pieces[2 * last]
     starts = first == 0 or "\n" in before
     return starts and (2 * last + 1 >= len(reading.pieces) or "\n" in behind)
@@ -199,7 +199,7 @@ def _other(reading: TextReading, first: int, last: int, language: str) -> Name |
 
 
 def _start(reading: TextReading, first: int, last: int) -> int:
-    """Return where a name begins: after function words, and particles of a name that is cut off."""
+    """Return the start of a name without leading function words and stray particles."""
     while first < last and (
         reading.lemmas[first] in reading.closed
         or reading.pieces[2 * first + 1] in WORD_LISTS.particles
@@ -209,7 +209,7 @@ def _start(reading: TextReading, first: int, last: int) -> int:
 
 
 def _end(reading: TextReading, first: int, last: int) -> int:
-    """Return where a name ends: before function words."""
+    """Return the end of a name without trailing function words."""
     while first < last and (word := reading.lemmas[last - 1]) in reading.closed:
         if word == _SURNAME_TOO:
             break
@@ -227,9 +227,9 @@ def _named(reading: TextReading, first: int, last: int, kind: NameKind) -> Name:
 
 
 MOST_DATES = 2_000
-"""Of one text; what follows is not looked at."""
+"""Dates found in one text; the rest is not searched."""
 
-_YEARS = ("1", "20")  # what years begin with
+_YEARS = ("1", "20")  # first digits of years
 _ENDINGS = ("st", "nd", "rd", "th", "er", "e", "º")
 _MOST_YEARS = 20_000
 _PREPOSITIONS = frozenset({"of", "de", "del", "di"})
@@ -262,7 +262,7 @@ def dates_in(reading: TextReading) -> list[Name]:
 
 
 def _in_figures(pieces: Sequence[str], year: int) -> _Found | None:
-    """Return 2002-08-12 and 12.8.2002."""
+    """Return a date written as 2002-08-12 or 12.8.2002."""
     place = 2 * year + 1
     if pieces[place + 1 : place + 4 : 2] == ["-", "-"] and place + 4 < len(pieces):
         return _checked(pieces[place + 2], pieces[place + 4], year)
@@ -272,7 +272,7 @@ def _in_figures(pieces: Sequence[str], year: int) -> _Found | None:
 
 
 def _in_words(words: Sequence[str], year: int) -> _Found | None:
-    """Return 12 August 2002, 12 de agosto de 2002 and August 12th, 2002."""
+    """Return a date written as 12 August 2002, 12 de agosto de 2002 or August 12th, 2002."""
     near = [
         index
         for index in range(year - 1, max(-1, year - 6), -1)
@@ -289,7 +289,7 @@ def _in_words(words: Sequence[str], year: int) -> _Found | None:
 
 
 def _cardinal(word: str) -> str:
-    """Return the figures of 1st, 2nd, 1er."""
+    """Return an ordinal such as 1st, 2nd or 1er without its ending."""
     return next((word.removesuffix(end) for end in _ENDINGS if word.endswith(end)), word)
 
 

@@ -1,4 +1,4 @@
-"""A page as analysis sees it: text, links and what surrounds them, headings, metadata."""
+"""Pages as input of the analysis: text, links and their surroundings, headings, metadata."""
 
 import math
 import re
@@ -19,7 +19,7 @@ from nwx.values import urls as kinds
 _NEAR = 130  # characters on each side of an anchor: some 20 words
 _LONGEST_WORD = 30
 _LONGEST_NAMES = 100  # characters of the names of one element
-_LONGEST = 600  # of those of all elements around a link
+_LONGEST = 600  # characters of the names of all elements around a link
 _MOST_PARENTS = 600  # as deep as markup may be nested
 
 _NAMING = ("id", "class")
@@ -47,7 +47,7 @@ def words_around(content: str, start: int, length: int) -> tuple[int, int]:
 
 
 class Surroundings:
-    """The elements around the links of one page, each looked at once."""
+    """The names of elements around the links of one page, cached by element."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
@@ -98,7 +98,7 @@ def _class_names(tag: str, attributes: Mapping[str, str | None]) -> str:
 LIMITS = ExtractLimits(bytes=4 * MIB, characters=200_000, links=5_000, tags=200_000)
 """How much of a page is analysed."""
 
-_MARK = "\ue5a7"  # for private use; stands in front of the text of a link
+_MARK = "\ue5a7"  # private-use character that precedes the text of a link
 _FEED = re.compile(r"application/(?:rss|atom)\+xml", re.IGNORECASE)
 _LONGEST_TEXT = 500  # characters of an anchor, heading or metadata value
 _MOST_METADATA = 200  # values
@@ -119,8 +119,8 @@ class PageLink(NamedTuple):
     the nearest one above. `classes` are the names, ids, classes and roles of the elements around
     the link, from the outermost in, then its own; roles are `role:main`, its `rel` is `rel:next`.
     `place` is the start of the anchor in the content, `start` and `end` delimit `around`, in
-    characters; -1 if unknown, or, for `place`, if `text` is an attribute. `changed` is when the
-    page changed last, as a list of URLs says.
+    characters; -1 if unknown, or, for `place`, if `text` is an attribute. `changed` is the date of
+    the last change by a list of URLs.
     """
 
     url: str
@@ -158,7 +158,7 @@ class PageView:
 
 
 def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageView:
-    """Return what analysis sees of the payload of a page; no bytes raise an error."""
+    """Return the page view of an HTML payload; no input raises an error."""
     data = html[: LIMITS.bytes]
     payload = ExtractPayload(data, url, "", charset, "fast", LIMITS, math.inf)
     text = decode(data, "", charset).replace(_MARK, " ")
@@ -187,7 +187,7 @@ def page_view(html: bytes, url: str, timestamp: str, charset: str = "") -> PageV
 def page_view_of_document(document: Document) -> PageView:
     """Return the page view of a document whose record cannot be read.
 
-    The text near links is unknown then; the page text is known.
+    It has the text of the page, but no text near links.
     """
     extract, capture = document.extract, document.capture
     links = (
@@ -207,10 +207,10 @@ def page_view_of_document(document: Document) -> PageView:
 
 
 def _content(outline: Outline) -> tuple[str, list[int]]:
-    """Return the visible text, and where in it the text of each link begins."""
+    """Return the visible text, and the start of the text of each link in it."""
     marks = sum(tag in LINKED for tag, _ in outline.elements)
     text = outline.text
-    if text.count(_MARK) != marks:  # the page writes it as a character reference
+    if text.count(_MARK) != marks:  # the page has the character itself, as a reference
         text = text.replace(_MARK, "")
     marked, _ = clean_blocks(text, LIMITS.characters)
     first, *pieces = marked.split(_MARK)
@@ -253,7 +253,7 @@ def _links(outline: Outline, url: str, content: str, places: list[int]) -> Itera
         around = content[start:end] if place >= 0 else ""
         classes = surroundings.of(element, attributes)
         if text and not anchor:
-            place = -1  # what the content has there is no part of the link
+            place = -1  # the content at this position is not the link's text
         yield PageLink(target, text, kind, around, heading, classes, place, start, end)
 
 

@@ -11,7 +11,7 @@ from nwx.values.urls import url_parts
 
 
 class SiteType(StrEnum):
-    """Common software of sites; `news` is markup of news articles by no software known here."""
+    """Common site software; `news` is markup of news articles by unknown software."""
 
     WORDPRESS = "wordpress"
     DRUPAL = "drupal"
@@ -27,8 +27,8 @@ class SiteType(StrEnum):
 
 _SOFTWARE = tuple(each for each in SiteType if each not in (SiteType.NEWS, SiteType.UNKNOWN))
 _HEAD = 40_000  # bytes in which style sheets, scripts and the like are
-_TAIL = 6_000  # bytes in which a page says what it is powered by
-_MOST_LINKS = 1_000  # looked at where there is no markup
+_TAIL = 6_000  # bytes in which "Powered by" is
+_MOST_LINKS = 1_000  # examined if nothing else matches
 _FOREIGN = re.compile(r"=https?(?::|%3a)", re.IGNORECASE)  # in a query: a URL of another site
 
 _HOSTS = {
@@ -61,7 +61,7 @@ _PATHS = {
     SiteType.PHPBB: r"/styles/prosilver/|ucp\.php\?mode=",
     SiteType.VBULLETIN: r"clientscript/vbulletin",
 }
-"""What stands in URLs of a page's own site; in those of others it tells nothing."""
+"""Parts of URLs of a page's own site; in URLs of other sites they mean nothing."""
 
 _MARKUP = (
     (SiteType.WORDPRESS, r"https://api\.w\.org/|Powered by.{0,80}WordPress"),
@@ -75,7 +75,7 @@ _MARKUP = (
     (SiteType.NEWS, r"schema\.org/(?:Reportage)?NewsArticle|name=.?news_keywords"),
     (SiteType.NEWS, r'"@type"\s*:\s*\[?\s*"(?:Reportage|Analysis|Background)?NewsArticle"'),
 )
-"""What stands in markup, as expressions of RE2; the first of those that are found counts."""
+"""RE2 expressions on markup; of those that match, the first counts."""
 
 _LINKS = (
     (SiteType.WORDPRESS, "/wp-content/"),
@@ -85,11 +85,11 @@ _LINKS = (
     (SiteType.PHPBB, "ucp.php?mode="),
     (SiteType.VBULLETIN, "showthread.php"),
 )
-"""What stands in URLs of links to the own host."""
+"""Parts of URLs of links to the page's host."""
 
 
 def site_type(page: PageView) -> SiteType:
-    """Return what software made a page: by its generator, host, classes, markup and links."""
+    """Return the software of a page's site, by generator, host, classes, markup and links."""
     generator = page.generator.lower()
     for kind in _SOFTWARE:
         if kind in generator:
@@ -139,7 +139,7 @@ def _expressions() -> re2.Set:
 
 
 def _by_links(page: PageView) -> SiteType:
-    """Return the site type by links to the own host; queries, which may hold URLs, are cut."""
+    """Return the site type by links to the page's host; URLs in queries are cut off."""
     origin = "/".join(page.url.split("/", 3)[:3])
     own = [link.url for link in page.links[:_MOST_LINKS] if link.url.startswith(origin)]
     text = "\n".join(_FOREIGN.split(url, 1)[0] for url in own)

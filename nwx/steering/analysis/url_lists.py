@@ -1,4 +1,4 @@
-"""Lists of URLs as pages whose links they are: sitemaps, RSS and Atom feeds, robots.txt."""
+"""Sitemaps, RSS and Atom feeds and robots.txt read as pages with links."""
 
 import re
 import zlib
@@ -15,7 +15,7 @@ _ENTRIES = frozenset({"url", "sitemap", "item", "entry"})
 _URLS = frozenset({"loc", "link"})
 _DATES = frozenset({"lastmod", "pubDate", "date", "updated", "publication_date"})
 _FIELDS = dict.fromkeys(_URLS, "url") | dict.fromkeys(_DATES, "date") | {"title": "title"}
-"""The field of an entry that each element has."""
+"""The field of an entry, by element name."""
 
 _GZIP = b"\x1f\x8b"
 _DEEPEST = 100
@@ -24,9 +24,9 @@ _SITEMAP = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
 def url_list_view(data: bytes, url: str, timestamp: str) -> PageView:
-    """Return a page without text that has the entries of a list as links; titles are anchors.
+    """Return a page without text whose links are the entries of a list; titles are anchors.
 
-    What cannot be parsed ends the list. No bytes raise an error.
+    A parse error ends the list. No input raises an error.
     """
     if data.startswith(_GZIP):
         data = _unpacked(data)
@@ -53,7 +53,7 @@ def _unpacked(data: bytes) -> bytes:
 
 
 class _RefusedError(Exception):
-    """Markup that no list has: entities of its own, very deep nesting."""
+    """Ends parsing: entity declarations, very deep nesting, or too many entries."""
 
 
 def _leads_on(attributes: dict[str, str]) -> bool:
@@ -61,7 +61,7 @@ def _leads_on(attributes: dict[str, str]) -> bool:
 
 
 def _field_of(path: list[str]) -> str:
-    """Return the field of an entry that an element has, "" if none."""
+    """Return the entry field of an element, "" if none."""
     name = path[-1] if path else ""
     if name in _URLS and not _ENTRIES.intersection(path[-2:-1]):
         return ""  # the URL of an image, for instance
@@ -69,7 +69,7 @@ def _field_of(path: list[str]) -> str:
 
 
 def _entries(data: bytes) -> list[tuple[str, str, str]]:
-    """Return URL, title and date of each entry of XML."""
+    """Return URL, title and date of each entry in XML."""
     entries: list[tuple[str, str, str]] = []
     fields: dict[str, str] | None = None
     path: list[str] = []

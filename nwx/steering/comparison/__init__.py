@@ -1,1 +1,1 @@
-"""Crawls compared: two collections, or one and its specification."""
+"""Comparison of two collections, or of one with its specification."""

@@ -41,7 +41,7 @@ _SHOWN_EVERY = 4_096
 _SCORED_AT_ONCE = 200
 
 ScoreDocuments = Callable[[Sequence[str]], Mapping[str, float]]
-"""Returns the scores of those of these documents (ids) that can be scored."""
+"""Returns scores by document id, without documents that cannot be scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ComparedCollection:
 class HostComparison:
     """The captures, URLs and relevant documents of a host, by collection.
 
-    A host with a port is a host of its own.
+    A host with a port counts as a separate host.
     """
 
     host: str
@@ -123,7 +123,7 @@ def compare(
     question: RelevanceQuestion | None = None,
     progress: ShowProgress = no_progress,
 ) -> CollectionComparison:
-    """Return the comparison of two collections, without `b` the counts of one.
+    """Return the comparison of two collections, or without `b` the counts of one.
 
     Renders are not counted. Raises UsageError if a collection has no captures, or both are the
     same.
@@ -194,9 +194,9 @@ class _Collector:
         self._top: list[tuple[int, int, HostComparison]] = []
 
     def add_url(self, key: str, captures: Iterator[CdxRow]) -> None:
-        """Count the captures of a urlkey, which come in order of time within each collection."""
+        """Count the captures of a urlkey, given in order of time within each collection."""
         head, bracket, _ = key.partition(")")
-        head = head if bracket else ""  # dns: and the like are of no host
+        head = head if bracket else ""  # dns: and the like have no host
         if head != self._head:
             self._end_host()
             self._head, self._host = head, self._new_host(_host_name(head))
@@ -216,7 +216,7 @@ class _Collector:
         """Return the comparison."""
         self._end_host()
         self._score_pending()
-        # Of equal ones the first in the order of urlkeys comes first.
+        # Ties are in the order of urlkeys.
         best = sorted(self._top, key=lambda entry: (-entry[0], -entry[1]))
         self._found.top_hosts = [host for _, _, host in best]
         return self._found
@@ -238,7 +238,7 @@ class _Collector:
             self._weigh(row, number, side.relevance)
 
     def _weigh(self, row: CdxRow, number: int, relevance: RelevanceCounts) -> None:
-        """Count the relevance of a document that is met first."""
+        """Count the relevance of a document at its first capture."""
         assert self._question is not None
         id = document_id(document_key(row.url, row.digest))
         score = self._question.scores.score(id)
@@ -320,7 +320,7 @@ def _seed_keys(specification: CrawlSpecification) -> frozenset[str]:
         try:
             keys.add(urlkey(seed))
         except UrlError:
-            continue  # the check of specifications tells of it
+            continue  # the check of specifications reports it
     return frozenset(keys)
 
 

@@ -11,7 +11,7 @@ from nwx.steering.comparison.quality import QUALITY_BINS, QualityChanges, Qualit
 from nwx.values.timestamps import parse_timestamp
 
 AGES = (1, 7, 30, 90, 365)
-"""Upper ends, in days, of the groups in which the ages of URLs are counted; the last has none."""
+"""Upper bounds, in days, of the age groups of URLs; the last group has none."""
 
 _DIGITS = 4
 
@@ -57,7 +57,7 @@ def overlap_json(overlap: Overlap) -> dict[str, Any]:
 
 
 def quality_json(counts: QualityCounts) -> dict[str, Any]:
-    """Return what checks found in a collection."""
+    """Return the results of the checks of a collection as JSON values."""
     return {
         "pages": counts.pages,
         "mean": _rounded(counts.mean),

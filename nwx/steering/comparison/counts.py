@@ -69,7 +69,7 @@ class CollectionCounts:
 
 @dataclass(slots=True)
 class Overlap:
-    """How many of something two collections have both, and each of them alone."""
+    """Sizes of the intersection of two collections and of what only one of them has."""
 
     both: int = 0
     only_a: int = 0
@@ -89,7 +89,7 @@ class Overlap:
 
     @property
     def share_of_b(self) -> float | None:
-        """The share of what B has that A has too; None where B has nothing."""
+        """The share of B that A also has; None if B is empty."""
         whole = self.both + self.only_b
         return self.both / whole if whole else None
 
@@ -134,7 +134,7 @@ class TimeBins:
         self._bins: dict[str, tuple[int, int]] = {}
 
     def add(self, timestamp: str, relevant: bool) -> None:
-        """Count a page of a timestamp of 14 digits."""
+        """Count a page by its timestamp of 14 digits."""
         self._count(timestamp, 1, int(relevant))
         while len(self._bins) > self._most and len(self._precisions) > 1:
             self._coarsen()
@@ -192,7 +192,7 @@ class ScoreTable:
         return len(self._keys)
 
     def score(self, id: str) -> float | None:
-        """Return the score of a document, None where it has none."""
+        """Return the score of a document, None if it has none."""
         key = np.uint64(_key(id))
         place = int(np.searchsorted(self._keys, key))
         if place < len(self._keys) and self._keys[place] == key:
@@ -212,7 +212,7 @@ def _move(held: dict[int, float], keys: list[Array], values: list[Array]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class HarvestPoint:
-    """Where a crawl was at the end of a period: all pages up to then, and the relevant ones."""
+    """Cumulative numbers of pages and relevant pages at the end of a period."""
 
     period: str
     pages: int
@@ -237,12 +237,12 @@ class RelevanceCounts:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the scores, None of none."""
+        """The mean of the scores, None without pages."""
         return self.total / self.pages if self.pages else None
 
     @property
     def harvest_rate(self) -> float | None:
-        """The share of relevant documents, None of none."""
+        """The share of relevant documents, None without pages."""
         return self.relevant / self.pages if self.pages else None
 
     def is_relevant(self, score: float | None) -> bool:
@@ -262,7 +262,7 @@ class RelevanceCounts:
         self.bins.add(timestamp, relevant)
 
     def harvest(self) -> Iterator[HarvestPoint]:
-        """Yield the harvest along time, at most HARVEST_POINTS points."""
+        """Yield the harvest over time, at most HARVEST_POINTS points."""
         pages = relevant = 0
         for period, of_pages, of_relevant in self.bins.periods(HARVEST_POINTS):
             pages += of_pages
@@ -271,7 +271,7 @@ class RelevanceCounts:
 
 
 _MOST_PAGES = 500
-"""So many analysed pages are looked at; of more a sample, as they come by their ids."""
+"""Analysed pages examined; if there are more, a sample of them in the order of their ids."""
 
 _BANDS = 10  # of relevance
 _HOSTS, _WORDS = 8, 16
@@ -279,7 +279,7 @@ _HOSTS, _WORDS = 8, 16
 
 @dataclass(frozen=True, slots=True)
 class HarvestedHost:
-    """A host with its relevant pages and all of them; older pages count less."""
+    """A host with its relevant pages and all its pages; older pages count less."""
 
     host: str
     relevant: float
@@ -288,11 +288,11 @@ class HarvestedHost:
 
 @dataclass(frozen=True, slots=True)
 class CrawlHarvest:
-    """What a crawl found: `relevant` of the `pages` looked at, the best hosts, what was learned.
+    """The harvest of a crawl: `relevant` of the `pages` examined, best hosts, learned terms.
 
     `breadth_first` is the estimated share of relevant pages had links been fetched in the order
-    that they were found, None without pages to tell. `learned` are words, hosts and folders with
-    their weights, good ones first. Of a sample more pages were analysed.
+    found, None without an estimate. `learned` are words, hosts and folders with their weights, good
+    ones first. `is_sample`: more pages were analysed than examined.
     """
 
     pages: int
@@ -328,9 +328,9 @@ def crawl_harvest(
 
 
 def _breadth_first(pages: Sequence[DocumentScore], limit: float) -> float | None:
-    """Estimate the harvest of the first links found, as many as there are pages.
+    """Estimate the share of relevant pages of the first links found, as many as there are pages.
 
-    Links of about the same relevance by the specification are taken to lead to relevant pages as
+    Links of about the same relevance by the specification are assumed to lead to relevant pages as
     often as those that were followed.
     """
     scores = {page.url: page.score for page in pages}

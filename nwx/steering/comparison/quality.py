@@ -1,4 +1,4 @@
-"""The playback quality of two collections compared."""
+"""Comparison of the playback quality of two collections."""
 
 import tempfile
 from collections import Counter
@@ -21,7 +21,7 @@ from nwx.steering.comparison.counts import Overlap
 QUALITY_BINS = 10
 CHANGES_LISTED = 20
 LEAST_CHANGE = 0.01
-"""Scores that lie nearer to each other than this are the same."""
+"""Scores that differ by less count as the same."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class QualityCounts:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the scores, None of none."""
+        """The mean of the scores, None without captures."""
         return self.total / self.pages if self.pages else None
 
     def add(self, score: PlaybackScore) -> None:
@@ -66,7 +66,7 @@ class PageChange:
 
     @property
     def change(self) -> float:
-        """How much higher the score in B is."""
+        """The score in B minus the score in A."""
         return self.score_b - self.score_a
 
 
@@ -93,7 +93,7 @@ class QualityChanges:
 
     @property
     def mean(self) -> float | None:
-        """The mean change, None of no pages."""
+        """The mean change, None without pages."""
         return self.total / self.both if self.both else None
 
 
@@ -104,14 +104,14 @@ _SEPARATOR = b"\t"
 
 @dataclass(frozen=True, slots=True)
 class QualityComparison:
-    """What checks found in each collection, and between two of them (None of one)."""
+    """The quality of each collection, and the changes from A to B (None for one collection)."""
 
     sides: tuple[QualityCounts, ...]
     changes: QualityChanges | None
 
 
 class _Checked(NamedTuple):
-    """The score of a capture of a page in a collection, by its number."""
+    """The score of a capture; `side` is the number of its collection."""
 
     timestamp: str
     side: int
@@ -122,7 +122,7 @@ class _Checked(NamedTuple):
 def compare_quality(
     engine: Engine, names: Sequence[str], progress: ShowProgress = no_progress
 ) -> QualityComparison | None:
-    """Return the quality of one or two collections, None where nothing of them was checked."""
+    """Return the quality of one or two collections, None if none of their captures was checked."""
     sides = tuple(QualityCounts() for _ in names)
     with tempfile.TemporaryDirectory(prefix="nwx-compare-") as folder:
         pages = ExternalSort(Path(folder), _HELD_BYTES, "pages")
@@ -167,7 +167,7 @@ def _missing_line(number: int, key: str) -> bytes:
 
 
 def _key_bytes(key: str) -> bytes:
-    """Return a urlkey as the beginning of a line; JSON has no newline or tab in a text."""
+    """Return a urlkey as the start of a line; JSON strings have no raw newline or tab."""
     return msgspec.json.encode(key)
 
 
@@ -176,7 +176,7 @@ def _line_key(line: bytes) -> bytes:
 
 
 class _Changed(NamedTuple):
-    """A page in the order in which the least changed gives way."""
+    """A page that sorts by the size of its change, so that the heap drops the smallest."""
 
     size: float
     place: int
@@ -191,7 +191,7 @@ def _compare_pages(changes: QualityChanges, lines: Iterator[bytes]) -> None:
         newest: dict[int, _Checked] = {}
         for line in of_page:
             found = msgspec.json.decode(line.partition(_SEPARATOR)[2], type=_Checked)
-            # Lines of a page are in the order of time, so that the newest stays.
+            # Lines of a page are in order of time, so the newest remains.
             newest[found.side] = found
         if len(newest) < 2:
             continue

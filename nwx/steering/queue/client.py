@@ -56,7 +56,7 @@ class QueueClient:
         self.address = queue_address(address)
         self._crawl = crawl
         self._session = requests.Session()
-        # No proxy or .netrc of this machine is to see the token.
+        # The token is for the queue only: ignore proxies and .netrc of this machine.
         self._session.trust_env = False
         self._session.headers["Content-Type"] = "application/json"
         if token:
@@ -64,7 +64,7 @@ class QueueClient:
 
     def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
         """Send updates with their numbers."""
-        # Imported here: crawlers that lease URLs have no msgspec.
+        # Imported here: crawlers that lease URLs may lack msgspec.
         from nwx.steering.queue.protocol import write_updates
 
         self._ask("POST", "", {"sender": sender}, write_updates(updates, orders))
@@ -77,11 +77,11 @@ class QueueClient:
             return [_leased(item) for item in json.loads(answer)["urls"]]
 
     def finish(self, leases: Sequence[str]) -> int:
-        """Note that leased URLs were fetched; return of how many that is new."""
+        """Mark leased URLs as fetched; return how many changed."""
         return self._report("finished", "/finish", leases)
 
     def release(self, leases: Sequence[str]) -> int:
-        """Let leased URLs wait again; return of how many that is new."""
+        """Mark leased URLs as waiting again; return how many changed."""
         return self._report("released", "/release", leases)
 
     def _report(self, counted: str, path: str, leases: Sequence[str]) -> int:

@@ -86,7 +86,7 @@ class DueIntervals:
         self._bounds = bounds or EstimateBounds()
 
     def after(self, history: UrlHistory) -> DueAfter:
-        """Return after how many days a URL is due."""
+        """Return the interval after which a URL is due."""
         if self._given is not None:
             return DueAfter(self._given, IntervalBasis.GIVEN)
         host = url_parts(history.url).host if self._looks_at_host else ""
@@ -133,7 +133,7 @@ class DueUrl(msgspec.Struct, frozen=True):
         return round(1 - 0.5 / max(1.0, self.overdue), 4)
 
     def update(self, crawl: str) -> UrlUpdate | None:
-        """Return the update by which the URL waits in a queue again, None if none takes it."""
+        """Return the update to queue the URL again, None if no queue accepts it."""
         url = queue_url(self.url)
         return UrlUpdate(url, self.priority, crawl=crawl, again=True) if url else None
 
@@ -190,7 +190,7 @@ def due_urls(
 def _lines(
     engine: Engine, question: DueQuestion, report: DueReport, progress: ShowProgress
 ) -> Iterator[bytes]:
-    """Stream lines that are in the order of the answer once they are sorted."""
+    """Yield lines that sort in the order of the result."""
     span = CdxSpan(_ALL_KEYS.start, _ALL_KEYS.end, collection=question.collection)
     histories = UrlHistories()
     for history in histories.read(engine.cdx_rows(span)):
@@ -206,7 +206,7 @@ def _lines(
 
 
 def _due(history: UrlHistory, question: DueQuestion) -> DueUrl | None:
-    """Return a URL where it is due, else None."""
+    """Return a URL if it is due, else None."""
     after = question.intervals.after(history)
     waited = (question.at - history.last) / SECONDS_A_DAY
     if waited < after.days or not _is_wanted(history.url, question.rules):
@@ -257,7 +257,7 @@ def asked_due(
     longest: float = 365.0,
     limit: int | None = None,
 ) -> DueQuestion:
-    """Return the question for URLs that are due `at` a date, by default now.
+    """Return the question for the URLs due `at` a date, by default now.
 
     `since` is a span (12h, 30d, 8w, 1y) or a date; `shortest` and `longest` bound the estimated
     intervals, in days. Raises UsageError on invalid values.
@@ -278,7 +278,7 @@ def asked_due(
 
 
 def _days(since: DateOption, instant: float) -> float | None:
-    """Return the days before an instant that a span or a date says, None for none."""
+    """Return a span, or the time from a date to `instant`, in days; None for ""."""
     if not since:
         return None
     span = _SPAN.fullmatch(date_text(since).strip().lower())
@@ -300,7 +300,7 @@ def _instant(at: DateOption) -> float:
 def queue_due(
     engine: Engine, spec: str, found: Iterator[DueUrl], show: Callable[[DueUrl], object]
 ) -> QueuedUpdates:
-    """Put due URLs into the queue of an archive, or into the outbox for that of a crawl."""
+    """Put due URLs into the queue of an archive, or into the outbox for the specification's."""
     specification = specification_at(engine, spec) if spec else None
     crawl, queue = (specification.name, specification.queue) if specification else ("", "")
 

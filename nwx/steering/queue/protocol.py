@@ -1,4 +1,4 @@
-"""What crawlers and queues say to each other, read and written (docs/steering-protocol.md)."""
+"""The messages between crawlers and queues, read and written (docs/steering-protocol.md)."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class _PostedUpdate(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PostedUpdates(msgspec.Struct, frozen=True):
-    """The updates of a request, and their orders where it has a sender."""
+    """The updates of a request, and their orders if it has a sender."""
 
     updates: list[UrlUpdate]
     orders: list[int]
@@ -75,7 +75,7 @@ def write_updates(updates: Sequence[UrlUpdate], orders: Sequence[int] = ()) -> b
 
 
 def read_leases(body: bytes) -> list[str]:
-    """Return the leases that a body has as JSON; raises ProtocolError as `read_updates` does."""
+    """Return the leases of a JSON body; raises ProtocolError as `read_updates` does."""
     leases: list[str] = _decoded(_LEASES, _ONE_LEASE, body)
     for number, lease in enumerate(leases):
         if not re.fullmatch(r"[0-9a-f]{32}-[A-Za-z0-9_-]{1,64}", lease):
@@ -84,12 +84,12 @@ def read_leases(body: bytes) -> list[str]:
 
 
 def queue_url(url: str) -> str:
-    """Return a URL as queues have it, without a fragment; "" where none takes it."""
+    """Return a URL without its fragment, "" if no queue accepts it."""
     return url.partition("#")[0] if len(url) <= MOST_URL_CHARACTERS and _is_address(url) else ""
 
 
 def counts_to_json(counts: PutCounts) -> dict[str, int]:
-    """Return the answer to updates."""
+    """Return the counts of put updates as JSON values."""
     return asdict(counts)
 
 
@@ -107,7 +107,7 @@ def queued_to_json(queued: QueuedUrl) -> dict[str, Any]:
 
 
 def check_queue_name(what: str, name: str) -> None:
-    """Raise ProtocolError on a name that no crawl or sender can have."""
+    """Raise ProtocolError if a name is invalid for a crawl or sender."""
     if not _NAME.fullmatch(name):
         raise ProtocolError(
             f"{what} {_shown(name)} is no name; it has up to 100 letters, digits and . _ -"
@@ -127,7 +127,7 @@ def _decoded(all_items: Any, one_item: Any, body: bytes) -> Any:
 
 
 def _bad_item(decoder: Any, body: bytes) -> ProtocolError:
-    """Return the error of the first item that is not as it should be."""
+    """Return the error of the first invalid item."""
     try:
         items = _RAW.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -41,17 +41,17 @@ from nwx.steering.queue.protocol import (
 
 MOST_AT_ONCE = 500
 _OWN_BYTES = 200
-"""What an item takes beside its URLs; a character of these may take four bytes."""
+"""Bytes of an item without its URLs; a character of these may take four bytes."""
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.5, 60.0
 _LOOK_SECONDS = 0.5
 
 
 class UpdateTarget(Protocol):
-    """A queue that updates are brought to."""
+    """A queue that accepts updates."""
 
     def put(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> object:
-        """Take updates with their numbers, as `CrawlQueue.put` does."""
+        """Put updates with their numbers, as `CrawlQueue.put` does."""
 
 
 @dataclass(slots=True)
@@ -87,9 +87,7 @@ def deliver_updates(
     ending = stopping or threading.Event()
     if not queue and own is not None:
         return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
-    # Imported here: whoever writes to the archive's own queue does without.
-
-    # Imported here: requests takes long to load, and the archive's own queue does without.
+    # Imported here: requests takes long to load, and the archive's own queue does not need it.
     from nwx.steering.queue.client import QueueClient
 
     with QueueClient(queue, token) as client:
@@ -97,7 +95,7 @@ def deliver_updates(
 
 
 class _Delivery:
-    """What brings the updates of an outbox to one queue."""
+    """Delivers the updates of an outbox to one queue."""
 
     def __init__(
         self,
@@ -117,7 +115,7 @@ class _Delivery:
         self._pause = _FIRST_PAUSE_SECONDS
 
     def run(self, *, until_empty: bool) -> DeliveryReport:
-        """Deliver until the end is wanted."""
+        """Deliver until stopped, or until the outbox is empty with `until_empty`."""
         while not self._ending.is_set():
             try:
                 found = self._step()
@@ -172,7 +170,7 @@ class _Delivery:
 
 
 def _that_fits(entries: list[OutboxEntry]) -> list[OutboxEntry]:
-    """Return the first of these entries, as many as one request may have."""
+    """Return the first entries that fit into one request, at least one."""
     sizes = accumulate(_most_bytes(entry.update) for entry in entries)
     return [
         entry
@@ -182,20 +180,20 @@ def _that_fits(entries: list[OutboxEntry]) -> list[OutboxEntry]:
 
 
 def _most_bytes(update: UrlUpdate) -> int:
-    """Return how many bytes an update takes in a request, or more."""
+    """Return an upper bound on the bytes of an update in a request."""
     return _OWN_BYTES + 4 * (len(update.url) + len(update.via)) + len(update.crawl)
 
 
 _COUNT_SECONDS = 1.0
 _FINISH_LOOK_SECONDS = 0.1
 _IDLE_SECONDS = 5.0
-"""How long is waited in the end for a queue that takes nothing."""
+"""How long to wait at the end for a queue that accepts nothing."""
 
 
 class QueueDelivery:
     """A thread that sends the updates in the outbox to the queue at an address.
 
-    The archive's own queue, "", needs none: it takes updates at once.
+    The archive's own queue, "", needs no thread: it accepts updates directly.
     """
 
     def __init__(self, engine: Engine, queue: str, token: str) -> None:
@@ -205,7 +203,7 @@ class QueueDelivery:
         self._undelivered = 0
         self._thread = threading.Thread(target=self._deliver) if queue else None
         self.problem = ""
-        """Why the queue took nothing when it was last tried, "" where all is well."""
+        """The reason of the last failed attempt, "" if none failed."""
 
     def undelivered(self) -> int:
         """Return the number of updates that the queue has not accepted yet, as last counted.
@@ -219,7 +217,7 @@ class QueueDelivery:
         return self._undelivered
 
     def finish(self, stopping: Callable[[], bool]) -> None:
-        """Wait until everything is delivered, but not long for a queue that takes nothing."""
+        """Wait until everything is delivered, or the queue accepts nothing for some seconds."""
         last, since = self.undelivered(), time.monotonic()
         while last and self._is_running and not stopping():
             time.sleep(_FINISH_LOOK_SECONDS)
@@ -262,7 +260,7 @@ _AT_ONCE = 1_000
 
 
 def put_checked(engine: Engine, updates: Iterable[UrlUpdate]) -> PutCounts:
-    """Put updates into the queue, held to the rules of those sent over HTTP; return the counts."""
+    """Put updates into the queue, checked like those sent over HTTP; return the counts."""
     total = PutCounts()
     for some in batches(updates, _AT_ONCE):
         counts = engine.crawl_queue().put(read_updates(write_updates(some)).updates)
@@ -273,9 +271,9 @@ def put_checked(engine: Engine, updates: Iterable[UrlUpdate]) -> PutCounts:
 
 @dataclass(frozen=True, slots=True)
 class QueuedUpdates:
-    """Numbers of updates put into a queue and of URLs that no queue takes.
+    """Numbers of updates put into a queue and of URLs that no queue accepts.
 
-    `queue` is the address of a queue elsewhere, for which they wait in the outbox.
+    `queue` is the address of another queue, for which the updates wait in the outbox.
     """
 
     put: int
@@ -302,9 +300,9 @@ def queue_updates(
 def queue_repairs(
     engine: Engine, urls: Iterable[str], listed: int, crawl: str, address: str | None
 ) -> QueuedUpdates:
-    """Put URLs into the queue, the first ones with the highest priority; `listed` is how many.
+    """Put URLs into a queue, the first with the highest priority; `listed` is their number.
 
-    Without an address, into the queue of the crawl's specification, or the archive's.
+    Without `address` it is the queue of the crawl's specification, or else the archive's.
     """
     from nwx.steering.queue.client import queue_address  # loads requests
     from nwx.steering.specifications.specification_store import specification_of
@@ -330,7 +328,7 @@ def deliver_outbox(
     token: str,
     tell: Callable[[NwxError], object],
 ) -> Iterator[tuple[str, DeliveryReport]]:
-    """Send what waits in the outbox to its queues, or to those named; yield a report of each."""
+    """Deliver the outbox to all its queues, or to `addresses`; yield each with its report."""
     outbox = engine.outbox()
     for address in addresses or tuple(outbox.queues()):
         yield (
@@ -350,7 +348,7 @@ _TAKE_SECONDS = 3600.0
 
 
 def seed_lines(urls: Iterable[str], form: str, crawl: str) -> Iterator[str]:
-    """Yield the lines of a seed file with the URLs that a queue takes."""
+    """Yield the lines of a seed file with the URLs that a queue accepts."""
     queued = (QueuedUrl(url, "", 0.0) for one in urls if (url := queue_url(one)))
     return seed_file(queued, SeedForm(form), crawl)
 
@@ -358,7 +356,7 @@ def seed_lines(urls: Iterable[str], form: str, crawl: str) -> Iterator[str]:
 def export_queue(
     engine: Engine, crawl: str, form: str, limit: int, least: float, *, take: bool
 ) -> Iterator[str]:
-    """Yield waiting URLs as the lines of a seed file; with `take`, they count as fetched then."""
+    """Yield waiting URLs as the lines of a seed file; with `take`, then mark them as fetched."""
     queue, chosen = engine.crawl_queue(), SeedForm(form)
     found: Sequence[QueuedUrl]
     if chosen is SeedForm.HERITRIX_INCLUDE:
@@ -373,7 +371,7 @@ def export_queue(
 
 
 def _leased(source: UrlSource, limit: int, least: float) -> list[QueuedUrl]:
-    """Return the best waiting URLs, leased; what is below `least` is given back."""
+    """Lease and return the best waiting URLs; release those below `least`."""
     taken: list[QueuedUrl] = []
     while leased := source.lease(min(limit - len(taken), _AT_ONCE), _TAKE_SECONDS):
         good = [each for each in leased if (each.priority or 0.0) >= least]

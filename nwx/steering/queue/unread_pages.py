@@ -1,11 +1,11 @@
-"""How far a crawler may run ahead of the analysis of the pages that it was given."""
+"""Bounds on how far a crawler may run ahead of the analysis of its pages."""
 
 import math
 import time
 from collections.abc import Callable
 
 MOST_UNREAD = 25
-"""Pages that are given and not analysed: priorities are as good as what is known of the web.
+"""Pages given and not analysed, at most: priorities only improve as pages are analysed.
 
 On made webs 10 cost 1 % of the relevant pages within the budget, 25 3 %, 50 6 % and 100 31 %
 (`benchmarks/notes.md`).
@@ -13,15 +13,15 @@ On made webs 10 cost 1 % of the relevant pages within the budget, 25 3 %, 50 6 %
 
 _PATIENCE_SECONDS = 60.0
 _RATE_SECONDS = 2.0
-"""What is analysed in this time may always be unread."""
+"""As many pages as are analysed in this time may always be unread."""
 
 
 class UnreadPages:
     """Bounds how many URLs of a crawl are given, by how many of their pages are analysed.
 
-    Not each URL brings a page: where nothing is analysed for a minute although the bound is
-    reached, all that was given counts as read, and the share of URLs that bring a page is taken
-    from it. Where nobody analyses, there is no bound after that.
+    Not every URL yields a page: if the bound is reached and nothing is analysed for a minute, all
+    given URLs count as read, and the share of URLs that yield a page is computed from them. If
+    nothing is analysed at all, there is no bound after that.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class UnreadPages:
         self._most = most
 
     def bound(self, given: int, analysed: int) -> int | None:
-        """Return how many URLs may have been given in all, None for no bound."""
+        """Return how many URLs may be given in total, None for no bound."""
         if not analysed:
             return None
         if self._begin is None:

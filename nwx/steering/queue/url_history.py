@@ -19,7 +19,7 @@ _ENOUGH = 1e-10
 
 
 class ChangeObservation(NamedTuple):
-    """The time between two captures, in any unit above 0, and whether the page was another."""
+    """The time between two captures, above 0 in any unit, and whether the page changed."""
 
     elapsed: float
     changed: bool
@@ -72,7 +72,7 @@ def _solution(changed: Sequence[float], unchanged: float) -> float:
 
 
 MOST_OBSERVATIONS = 1_000
-"""The newest so many of a URL count: its memory is bounded, and pages change their ways."""
+"""Of a URL, the newest ones count: this bounds memory, and rates of change vary over time."""
 
 SECONDS_A_DAY = 86_400.0
 _DIGITS = 14
@@ -100,7 +100,7 @@ class UrlHistory:
     _seen: float = 0.0
 
     def add(self, row: CdxRow, instant: float) -> None:
-        """Take the next capture."""
+        """Add the next capture."""
         self.url, self.last = row.url, instant
         self.captures += 1
         if row.digest in _NO_DIGEST or not _succeeded(row):
@@ -109,7 +109,7 @@ class UrlHistory:
             self._digest, self._seen = row.digest, instant
             return
         changed = row.digest != self._digest
-        # Captures of the same second are one observation, which counts as what comes after it.
+        # Captures of the same second are one observation; the last is compared with the next.
         if instant > self._seen:
             elapsed = (instant - self._seen) / SECONDS_A_DAY
             self.observations.append(ChangeObservation(elapsed, changed))
@@ -123,7 +123,7 @@ def _succeeded(row: CdxRow) -> bool:
 
 
 class UrlHistories:
-    """The histories in rows of captures; those with `unreadable` dates are counted and left out."""
+    """Builds histories from rows of captures; rows with `unreadable` dates are only counted."""
 
     def __init__(self) -> None:
         self.captures = 0
@@ -151,7 +151,7 @@ class UrlHistories:
 
 
 def _instant(timestamp: str) -> float:
-    """Return the seconds since 1970; captures of a day have most of the work in common."""
+    """Return the seconds since 1970; the part for the day is cached."""
     if len(timestamp) == _DIGITS and timestamp.isascii() and timestamp.isdigit():
         hour, minute, second = int(timestamp[8:10]), int(timestamp[10:12]), int(timestamp[12:])
         if hour < 24 and minute < 60 and second < 60:

@@ -1,7 +1,7 @@
 """Processes that analyse pages, and their pool.
 
-If a page makes its process hang, crash or use up all memory, the page is known, and another
-process replaces the first.
+If a page makes its process hang, crash or exhaust its memory, the page is identified and the
+process replaced.
 """
 
 from collections import deque
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 _TASK_PAGES = 8
 _DEATHS_IN_A_ROW = 3
-"""How often processes may die outside of a page, one after the other, before the run ends."""
+"""Consecutive deaths of processes outside of a page that end the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageProblem:
-    """Why a page could not be analysed; another time it may be possible if it is `temporary`."""
+    """Why a page could not be analysed; if `temporary`, it may succeed later."""
 
     message: str
     temporary: bool = False
@@ -39,7 +39,7 @@ class PageProblem:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedPage:
-    """The scores of a page, and the graphs of triples that it states, if these are wanted."""
+    """The scores of a page, and the graphs of its triples if requested."""
 
     score: DocumentScore
     graphs: "tuple[CaptureGraph, ...]" = ()
@@ -53,7 +53,7 @@ _Answer = PageResult | NwxError  # of each page in turn, or why a process cannot
 def analyse_pages(
     connection: "Connection[_Answer, _Tasks]", pulse: Pulse, plan: SteeringPlan
 ) -> None:
-    """Analyse the pages that come over a connection, until its other end is closed."""
+    """Analyse pages received over a connection until its other end is closed."""
     guard = ItemGuard(pulse, plan.options.item_seconds)
     try:
         analyzer = _analyzer(plan)
@@ -110,14 +110,14 @@ class AnalysisProcess(GuardedProcess):
         self._answered = 0
 
     def give(self, tasks: Sequence[PageTask]) -> None:
-        """Let the process analyse pages; it must have none in hand."""
+        """Send pages to the process, which must have finished all earlier ones."""
         self.pages.extend(tasks)
         self._answered = 0
         self.pulse.item = None
         self.connection.send(tuple(tasks))
 
     def answer(self) -> tuple[PageTask, PageResult]:
-        """Return the next page that is done with; raises EOFError where the process is dead."""
+        """Return the next finished page with its result; raises EOFError if the process died."""
         answer = self.connection.recv()
         if isinstance(answer, NwxError):
             raise answer
@@ -125,7 +125,7 @@ class AnalysisProcess(GuardedProcess):
         return self.pages.popleft(), answer
 
     def failed_page(self) -> tuple[PageTask | None, str]:
-        """Return the page that a dead process died of, if it was one, and why it died."""
+        """Return the page that killed the process, None if none did, and the cause."""
         cause = self.death().cause(self.plan.options.item_seconds)
         item = self.pulse.item
         died_of_page = item is not None and item == self._answered and self.pages
@@ -143,12 +143,12 @@ class AnalysisPool:
 
     @property
     def pages(self) -> int:
-        """The number of pages in hand."""
+        """The number of pages being analysed."""
         return sum(len(process.pages) for process in self._busy)
 
     @property
     def connections(self) -> "list[Connection[_Tasks, _Answer]]":
-        """The connections of the analysing processes, to wait on."""
+        """The connections of the busy processes, to wait on."""
         return [process.connection for process in self._busy]
 
     def give(self, waiting: deque[PageTask]) -> None:
@@ -160,7 +160,7 @@ class AnalysisPool:
             try:
                 process.give(tasks)
             except (BrokenPipeError, ConnectionResetError):
-                continue  # its connection tells its end
+                continue  # `results` finds the end of its connection
 
     def results(
         self, connection: object, again: Callable[[Sequence[PageTask]], None]

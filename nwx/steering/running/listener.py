@@ -27,14 +27,14 @@ _MESSAGE_PAGES = 500
 _LOOK_SECONDS = 0.2
 _END_SECONDS = 10.0
 _SWEEP_SECONDS = 60.0
-"""How long is waited at least before the archive is gone through again."""
+"""The shortest time between two sweeps over the archive."""
 
 
 class SteeringListener:
     """Passes new pages to an analysing process, as long as it keeps up.
 
-    The process is started with the first pages. Pages above the limit of waiting pages are left for
-    later, and counted. Faults of the process are in `report`, and never raised.
+    The process is started with the first pages. Pages above the limit of waiting pages are counted
+    and left for later. Failures of the process are in `report`, and never raised.
     """
 
     def __init__(self, plan: SteeringPlan) -> None:
@@ -45,7 +45,7 @@ class SteeringListener:
         self._next_sweep = 0.0
 
     def on_documents(self, source: ArchiveSource, pages: Sequence[PagePlace]) -> None:
-        """Take the new pages of a file."""
+        """Pass the new pages of a file to the process."""
         process = self._running()
         for start in range(0, len(pages), _MESSAGE_PAGES):
             some = tuple(pages[start : start + _MESSAGE_PAGES])
@@ -67,7 +67,7 @@ class SteeringListener:
             self.sweep()
 
     def sweep(self) -> None:
-        """Let pages that were left be analysed when nothing else waits; after a crash anew."""
+        """Request analysis of pages left for later, once idle; restart a crashed process."""
         if self._process is not None and self._process.has_ended:
             self._end_process()
         process = self._running()
@@ -102,7 +102,7 @@ class SteeringListener:
         return replace(self.report(), interrupted=interrupted)
 
     def _running(self) -> "_Process | None":
-        """Return the process, None where it has died, or cannot be started."""
+        """Return the process, None if it has died or cannot be started."""
         if self._process is None:
             try:
                 self._process = _Process(self._plan)
@@ -149,12 +149,12 @@ class _Process:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the process will send nothing more."""
         return self._is_over.is_set()
 
     @property
     def pages(self) -> int:
-        """The number of pages that wait here."""
+        """The number of pages not sent to the process yet."""
         return self._handed_over - self._sent
 
     def hand_over(self, order: Order) -> None:
@@ -201,7 +201,7 @@ class _Process:
 
 
 def _steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
-    # Imported here, as the parent needs none of the libraries that analyse.
+    # Imported here: the parent needs none of the libraries for analysis.
     from nwx.steering.running.steering_run import steer
 
     steer(connection, stop, plan)

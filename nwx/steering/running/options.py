@@ -15,7 +15,7 @@ from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.warc.sources import ArchiveSource
 
-if TYPE_CHECKING:  # it loads the readers of pages
+if TYPE_CHECKING:  # the import loads the readers of pages
     from nwx.steering.analysis.page_view import PageView
 
 
@@ -60,7 +60,7 @@ class SteeringOptions:
 
 @dataclass(frozen=True, slots=True)
 class SteeringPlan:
-    """What processes need to know; `statistics` are read by the one that writes."""
+    """The input of the processes; the one that writes fills in `statistics`."""
 
     settings: Settings
     specification: CrawlSpecification
@@ -70,7 +70,7 @@ class SteeringPlan:
 
 MOST_ERRORS_LISTED = 1_000
 ANALYSIS = "analysis"
-"""The kind of the errors of pages that could not be analysed."""
+"""The error kind of pages that could not be analysed."""
 
 _ADDED = "analysed relevant links blacklisted sent triples waiting failed seconds".split()
 
@@ -123,13 +123,13 @@ class SteeringReport:
 
 
 def steering_report_json(report: SteeringReport) -> dict[str, Any]:
-    """Return a report as programs read it."""
+    """Return a report as JSON values."""
     return asdict(report) | {"seconds": round(report.seconds, 3)}
 
 
 @dataclass(frozen=True, slots=True)
 class NewPages:
-    """Pages of a file that are in the archive now."""
+    """New pages of a file, already in the archive."""
 
     source: ArchiveSource
     places: tuple[PagePlace, ...]
@@ -138,13 +138,13 @@ class NewPages:
 class SteeringCommand(StrEnum):
     """Commands of a listener to the process, other than pages."""
 
-    SWEEP = "sweep"  # go through the archive for pages that were left, as soon as there is time
-    FINISH = "finish"  # end when everything is analysed that waits
+    SWEEP = "sweep"  # search the archive for pages left for later, once idle
+    FINISH = "finish"  # end once all waiting pages are analysed
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How far a steering process is, and how many pages it has taken; `is_last`: it ends."""
+    """The progress of a steering process, and the pages it has taken; `is_last`: it ends."""
 
     report: SteeringReport
     taken: int
@@ -153,7 +153,7 @@ class Figures:
 
 Order = NewPages | SteeringCommand
 ProcessAnswer = Figures | NwxError
-"""What a steering process sends: how far it is, or why it cannot go on."""
+"""A message of a steering process: its progress, or the error that ended it."""
 
 STOP = 1
 """The position of a pulse that tells the process to end at once."""

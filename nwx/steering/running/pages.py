@@ -1,4 +1,4 @@
-"""Pages of an archive: read again by the places of their records, and those without scores."""
+"""Reading of pages by the places of their records, and search for pages without scores."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -24,14 +24,14 @@ from nwx.warc.sources import ArchiveSource, is_present
 
 @dataclass(frozen=True, slots=True)
 class PageTask:
-    """A page to analyse; `source` is the file that its record is in, None where nobody has it."""
+    """A page to analyse; `source` is the file with its record, None if unknown."""
 
     place: PagePlace
     source: ArchiveSource | None
 
 
 def page_task(places: FilePlaces, place: PagePlace) -> PageTask:
-    """Return a page with its file where the ledger knows this to be."""
+    """Return a page with its file, if the ledger has the path."""
     path = places.path(place.collection, place.source_file)
     member = place.source_file.partition("#")[2]
     source = ArchiveSource(place.source_file, path, None, member) if path else None
@@ -39,7 +39,7 @@ def page_task(places: FilePlaces, place: PagePlace) -> PageTask:
 
 
 class PageReader:
-    """Reads pages: from the file at hand, where the ledger says that it is, or from the index."""
+    """Reads pages from the file of the task, from its path in the ledger, or from the index."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -47,7 +47,7 @@ class PageReader:
         self._places: FilePlaces | None = None
 
     def page(self, task: PageTask) -> PageView:
-        """Return a page; raises SourceError where it cannot be read anywhere."""
+        """Return a page; raises SourceError if it cannot be read from any of these."""
         place = task.place
         payload = _stored_payload(task) or self._payload_elsewhere(task)
         if payload is not None:
@@ -58,7 +58,7 @@ class PageReader:
         return page_view_of_document(document)
 
     def captured(self, page: PageView) -> set[str]:
-        """Return the linked URLs of a page that are captured since they changed."""
+        """Return the linked URLs of a page captured since their last known change."""
         keys = {link.url: _key(link.url) for link in page.links}
         held = self._opened().statuses(sorted(set(keys.values())))
         found = {url for url, key in keys.items() if key in held}
@@ -72,7 +72,7 @@ class PageReader:
         }
 
     def _payload_elsewhere(self, task: PageTask) -> StoredPayload | None:
-        """Look where the ledger says that the file is now."""
+        """Return the payload from the file's current path in the ledger, if that is another."""
         if self._places is None:
             self._places = FilePlaces(self._opened())
         now = page_task(self._places, task.place)
@@ -85,8 +85,8 @@ class PageReader:
         return self._engine
 
     def __enter__(self) -> Self:
-        """Open the engine, so that the time of the first page does not go into it."""
-        with suppress(EngineError):  # it is tried again for each page
+        """Open the engine, so that this does not count as time of the first page."""
+        with suppress(EngineError):  # each page tries again
             self._opened()
         return self
 
@@ -96,7 +96,7 @@ class PageReader:
 
 
 def _key(url: str) -> str:
-    """Return the urlkey of a URL, "" where it cannot have been captured."""
+    """Return the urlkey of a URL, "" if it cannot have been captured."""
     try:
         return urlkey(url)
     except UrlError:
@@ -132,7 +132,7 @@ _NEWEST, _MOST_DATED = "99991231235959", 1_000
 
 
 class PageBatch(NamedTuple):
-    """Pages without scores, and the number of pages and captures that these were found among."""
+    """Pages without scores, and the numbers of pages and captures examined to find them."""
 
     tasks: list[PageTask]
     pages: int
@@ -156,11 +156,11 @@ class PageSweeps:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to look at."""
+        """Whether no sweep is running or requested."""
         return self._pages is None and not self._is_asked
 
     def next_pages(self) -> list[PageTask]:
-        """Return the next pages, which may be none."""
+        """Return the next pages, possibly none."""
         if self._pages is None and self._is_asked:
             self._is_asked, self._pages = False, self._begin()
         batch = next(self._pages, None) if self._pages else None
@@ -211,7 +211,7 @@ def _batch(
 
 @dataclass(slots=True)
 class ReadCounts:
-    """How many pages were read from their records, from the index, and not at all."""
+    """Numbers of pages read from records, read from the index, and unreadable."""
 
     records: int = 0
     index: int = 0
@@ -227,7 +227,7 @@ class StoredPages:
         self.counts = ReadCounts()
 
     def view(self, capture: Capture, timestamp: str) -> PageView | None:
-        """Return a page with the timestamp of its newest capture; None where it cannot be read."""
+        """Return a page with the timestamp of its newest capture; None if it is unreadable."""
         place = next(page_places([capture], lists=True))
         payload = _stored_payload(page_task(self._places, place))
         if payload is not None:

@@ -41,20 +41,20 @@ _NOT_LINKS = frozenset("REPI")
 
 
 def link_depth(hops: str) -> int:
-    """Return how many links lead from a seed to a page; 0 where its hops are not recorded."""
+    """Return the number of links from a seed to a page; 0 if its hops are not recorded."""
     return sum(hop not in _NOT_LINKS for hop in hops)
 
 
 @dataclass(slots=True)
 class _Pages:
-    """Pages that were captured, in all and by host."""
+    """Numbers of captured pages, in total and by host."""
 
     total: int = 0
     hosts: Counter[str] = field(default_factory=Counter)
 
 
 class LinkLimits:
-    """Counts the pages of a crawl, in all and by host, and finds links above the limits.
+    """Counts the pages of a crawl, in total and by host, and finds links above the limits.
 
     Pages of another version of the specification are analysed again and counted once: the version
     with more of them counts.
@@ -80,7 +80,7 @@ class LinkLimits:
         return _Pages(held.documents, Counter(host_with_port(score.url) for score in scores))
 
     def count(self, url: str) -> None:
-        """Count a page that was captured."""
+        """Count a captured page."""
         self._pages.total += 1
         if self._limits.pages_per_host is not None:
             self._pages.hosts[host_with_port(url)] += 1
@@ -105,7 +105,7 @@ _GROWTH, _FEW_DOCUMENTS = 4, 100
 class CurrentStatistics:
     """The term statistics of a specification, `terms`, as last read.
 
-    They are read again when the archive has grown several times, which is checked at intervals: an
+    They are read again when the archive has grown by a factor, which is checked at intervals: an
     archive may be empty at first.
     """
 
@@ -116,7 +116,7 @@ class CurrentStatistics:
         self.terms: TermStatistics = term_statistics(engine, specification)
 
     def renew(self) -> bool:
-        """Read the statistics anew where it is time to; return whether they were."""
+        """Read the statistics again if due; return whether they were read."""
         if time.monotonic() < self._next:
             return False
         try:
@@ -125,7 +125,7 @@ class CurrentStatistics:
                 return False
             self.terms = term_statistics(self._engine, self._specification)
         except (EngineBusyError, EngineUnavailableError):
-            return False  # another time
+            return False  # retried later
         finally:
             self._next = time.monotonic() + _LOOK_SECONDS
         self._documents = documents
@@ -137,12 +137,12 @@ _T = TypeVar("_T")
 _FLUSH_PAGES, _FLUSH_LINKS, _FLUSH_SECONDS = 100, 20_000, 0.25
 _REMEMBERED_URLS = 200_000
 _LEARNED_URLS, _CHANGED_URLS, _NOTABLE = 20_000, 4_000, 0.02
-"""So many waiting URLs can be learned from, get a new priority at a time, by at least so much."""
+"""Waiting URLs to learn from, new priorities at a time, and the least change of a priority."""
 
 _EXPLORED_URLS = 1_000
 
 _RELEARNED_PAGES = 2_000
-"""So many pages of earlier runs are learned from at the start."""
+"""Pages of earlier runs to learn from at the start."""
 
 
 class ScoreWriter:
@@ -197,7 +197,7 @@ class ScoreWriter:
     def add(
         self, place: PagePlace, score: DocumentScore, graphs: "Iterable[CaptureGraph]" = ()
     ) -> None:
-        """Take the scores of a page, and the graphs of the triples that it states."""
+        """Add the scores of a page, and the graphs of its triples."""
         self._graphs.extend(graphs)
         if not self._scores:
             self._since = time.monotonic()
@@ -235,16 +235,16 @@ class ScoreWriter:
                 yield UrlUpdate(link.url, link.relevance, via, self._specification.name)
 
     def _explored(self) -> Iterator[UrlUpdate]:
-        """Yield an update for a URL to explore, where it is time to."""
+        """Yield an update for a URL to explore, if one is due."""
         url = self._exploration.next(self._waiting.__contains__)
         if url is not None and self._priorities.get(url, 1.0) < EXPLORED:
             self._priorities[url], self._raised[url] = EXPLORED, self._waiting.pop(url)
             yield UrlUpdate(url, EXPLORED, crawl=self._specification.name)
 
     def _learned(self, link: LinkScore, page: str) -> LinkScore:
-        """Return a link with what was learned as a part of its relevance; its page is learned from.
+        """Return a link with the learned part of its relevance; keep its features for learning.
 
-        Links below the threshold `follow` by the specification stay there.
+        Links below the threshold `follow` by the specification are returned unchanged.
         """
         if link.relevance is None or link.relevance < self._specification.thresholds.follow:
             return link
@@ -262,11 +262,11 @@ class ScoreWriter:
         return link._replace(relevance=relevance, parts=parts)
 
     def _changed(self, least_change: float) -> Iterator[UrlUpdate]:
-        """Yield updates of waiting URLs whose priority differs by now, the oldest first."""
+        """Yield updates of waiting URLs whose priority has changed, the oldest first."""
         least = self._specification.thresholds.follow
         for url, features in list(islice(self._waiting.items(), _CHANGED_URLS)):
             del self._waiting[url]
-            self._waiting[url] = features  # the next turn takes others first
+            self._waiting[url] = features  # the next call begins with others
             priority = max(least, features.relevance + self._learner.change(features))
             if abs(priority - self._priorities.get(url, priority)) >= least_change:
                 self._priorities[url] = priority
@@ -278,13 +278,13 @@ class ScoreWriter:
             link.relevance >= follow and self._limits.allow(link.url, depth)
         ):
             return False
-        # What has half a character is no URL, and no queue takes very long ones.
+        # A lone surrogate makes a URL invalid, and queues accept no very long ones.
         return link.url == _encodable(link.url) and bool(queue_url(link.url))
 
     def flush(self, least_change: float = _NOTABLE) -> list[str]:
-        """Store all collected results; return the ids of the documents analysed by now.
+        """Store all collected results; return the ids of their documents.
 
-        Priorities of waiting URLs are sent where they changed by `least_change`.
+        Priorities of waiting URLs are sent if they changed by at least `least_change`.
         """
         scores, updates, graphs = self._scores, self._updates, self._graphs
         self._scores, self._updates, self._graphs, self._links = [], [], [], 0
@@ -300,7 +300,7 @@ class ScoreWriter:
         return [score.document_id for score in scores]
 
     def _without_lower(self, updates: list[UrlUpdate]) -> list[UrlUpdate]:
-        """Leave out updates that do not exceed the relevance earlier runs sent for a URL.
+        """Drop updates that do not exceed the relevance earlier runs sent for a URL.
 
         With a depth limit all updates are kept: it is unknown whether a scored link was sent.
         """

@@ -1,4 +1,4 @@
-"""A run of analysis: pages go in, scores and updates for the crawler's queue come out."""
+"""Runs of analysis, which turn pages into scores and updates for the crawler's queue."""
 
 import os
 import time
@@ -81,7 +81,7 @@ class SteeringRun:
 
     @property
     def room(self) -> int:
-        """How many more pages can wait."""
+        """How many more pages can be queued."""
         return max(0, self._options.queue_pages - len(self._waiting))
 
     @property
@@ -141,7 +141,7 @@ class SteeringRun:
             self._report.fail(ReadError(place.source_file, place.offset, ANALYSIS, message))
 
     def forget_left(self) -> None:
-        """Count no pages as left for later any more, as they are looked for now."""
+        """Reset the count of pages left for later, as a sweep begins."""
         self._left = 0
 
     def flush(self) -> None:
@@ -150,13 +150,13 @@ class SteeringRun:
 
     def finish(self, stopping: Callable[[], bool] = lambda: False) -> SteeringReport:
         """Store the results, wait until they are delivered, and return the figures."""
-        # At the end the queue has what was learned, however often results were stored.
+        # At the end the queue gets all learned changes, however often results were stored.
         self._taken.difference_update(self._writer.flush(_ANY_CHANGE))
         self._delivery.finish(stopping)
         return self.report()
 
     def report(self) -> SteeringReport:
-        """Return the figures so far; what waits or is in hand counts as waiting."""
+        """Return the figures so far; pages being analysed count as waiting too."""
         return replace(
             self._report,
             waiting=len(self._waiting) + self._pool.pages + self._left,
@@ -227,8 +227,8 @@ _NICENESS = 5
 
 
 def steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
-    """Analyse the pages that come over a connection; end on STOP, or with the parent."""
-    os.nice(_NICENESS)  # where cores are few, loading comes first
+    """Analyse pages received over a connection; end on STOP, or with the parent."""
+    os.nice(_NICENESS)  # with few cores, loading comes first
     try:
         with open_engine(plan.settings) as engine:
             run = SteeringRun(engine, plan)
@@ -260,7 +260,7 @@ class _Steering:
         self.taken = 0
 
     def work(self) -> None:
-        """Obey orders and analyse until the end."""
+        """Process orders and pages until the end."""
         while self._has_work():
             if self._run.wants_more and not self._sweeps.is_over:
                 self._run.offer(self._sweeps.next_pages())
@@ -272,7 +272,7 @@ class _Steering:
                 self._connection.send(Figures(self._run.report(), self.taken))
 
     def is_left_to_work(self) -> bool:
-        """Return whether the parent lives and has not asked for an end."""
+        """Return whether the parent is alive and has not sent STOP."""
         parent = parent_process()
         return self._stop.position != STOP and parent is not None and parent.is_alive()
 

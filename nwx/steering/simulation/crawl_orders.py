@@ -24,8 +24,8 @@ BLACKLISTED = math.nan
 class GraphPage:
     """Document score and links of a fetched page.
 
-    `targets` are the numbers of the linked pages, distinct, in document order; `relevances` are the
-    relevances of the links in the same order, `features` what is learned of each, None if it has no
+    `targets` are the numbers of the linked pages, distinct, in document order; `relevances` and
+    `features` are those of the links in the same order, features None for a link without a
     relevance.
     """
 
@@ -38,7 +38,7 @@ class GraphPage:
 class PageGraph:
     """Pages of a web by number, analysed on first access.
 
-    `hosts` has the host of each page; one with a score of `threshold` is relevant.
+    `hosts` has the host of each page; `judgements` override the `threshold` of relevant scores.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class PageGraph:
         return len(self._known)
 
     def page(self, number: int) -> GraphPage:
-        """Return a page."""
+        """Return a page by its number."""
         known = self._known[number]
         if known is None:
             known = self._known[number] = self._analyse(number)
         return known
 
     def is_relevant(self, number: int) -> bool:
-        """Return whether a page was judged relevant, or else its score reaches the threshold."""
+        """Return the judgement of a page, or else whether its score reaches the threshold."""
         if number in self._judgements:
             return self._judgements[number]
         return self.page(number).score >= self.threshold
@@ -78,7 +78,7 @@ UNLIMITED = Limits()
 
 
 class FetchedPages:
-    """The pages that were fetched, the depths of those known, and the limits on both."""
+    """The fetched pages, the depths of known pages, and the limits of both."""
 
     def __init__(self, graph: PageGraph, limits: Limits) -> None:
         self._graph, self._limits = graph, limits
@@ -87,13 +87,13 @@ class FetchedPages:
         self._depths: dict[int, int] = {}
 
     def reach(self, page: int, via: int | None) -> bool:
-        """Note that a page was found; return whether it is within the depth."""
+        """Record a found page; return whether it is within the depth limit."""
         depth = 0 if via is None else self._depths[via] + 1
         self._depths[page] = depth = min(depth, self._depths.get(page, depth))
         return self._limits.depth is None or depth <= self._limits.depth
 
     def add(self, page: int) -> bool:
-        """Fetch a page; return whether it was not fetched before and its host may be."""
+        """Fetch a page; return False if it was fetched before or its host's limit is reached."""
         host, most = self._graph.hosts[page], self._limits.pages_per_host
         if page in self._pages or (most is not None and self._hosts[host] >= most):
             return False
@@ -108,7 +108,7 @@ class FetchedPages:
 def breadth_first(
     graph: PageGraph, seeds: Sequence[int], limits: Limits = UNLIMITED
 ) -> Iterator[int]:
-    """Yield pages in the order in which they are found."""
+    """Yield pages in order of discovery."""
     fetched, queue, found = FetchedPages(graph, limits), deque(seeds), set(seeds)
     for seed in seeds:
         fetched.reach(seed, None)
@@ -133,8 +133,8 @@ def best_first(
     """Yield pages by priority; equal priorities are in order of discovery.
 
     Priorities follow the crawler's queue: links below `follow` are not sent, the most relevant of
-    several links to a page counts, and a page blacklisted once is never fetched. A learner changes
-    them by what the crawl finds.
+    several links to a page counts, and a page blacklisted once is never fetched. A learner adjusts
+    the priorities by the fetched pages.
     """
     queue = _Queue(learner)
     fetched = FetchedPages(graph, limits)
@@ -158,11 +158,11 @@ def best_first(
 
 
 _GROWTH, _FEW = 1.1, 1
-"""Priorities are brought up to date when so many times more pages were learned from."""
+"""Priorities are renewed when the number of learned pages grows by this factor and number."""
 
 
 class _Queue:
-    """The pages that wait, by priority, which changes as the learner learns."""
+    """The waiting pages by priority, which changes as the learner learns."""
 
     def __init__(self, learner: LinkLearner | None) -> None:
         self._learner = learner
@@ -176,7 +176,7 @@ class _Queue:
         self._found: set[int] = set()
 
     def put(self, page: int, relevance: float, features: LinkFeatures | None) -> None:
-        """Let a page wait, unless a more relevant link leads to it."""
+        """Queue a page, unless it waits with the relevance of a better link."""
         if self._learner is not None and features is not None:
             relevance += self._learner.change(features)
         if page not in self._forbidden and relevance > self._waiting.get(page, _UNKNOWN)[0]:
@@ -189,7 +189,7 @@ class _Queue:
     def pop(self) -> int | None:
         """Return the page with the highest priority, None if none waits.
 
-        With a learner, some are explored.
+        With a learner, some pages are explored instead.
         """
         explored = self._exploration.next(self._waiting.__contains__) if self._learner else None
         while self._heap:
@@ -210,7 +210,7 @@ class _Queue:
         self._waiting.pop(page, None)
 
     def learn(self, page: int, score: float) -> None:
-        """Learn from the score of a page that was fetched."""
+        """Train the learner with the score of a fetched page."""
         features = self._features.pop(page, None)
         if self._learner is None or features is None:
             return
@@ -233,7 +233,7 @@ _UNKNOWN: tuple[float, None] = (UNSCORED, None)
 
 
 _MOST_LINKS = 20_000_000
-"""So many links are looked at in all searches together; then the rest comes breadth first."""
+"""Links examined in all searches together; after that, the rest comes breadth first."""
 
 
 def oracle_order(
@@ -293,10 +293,10 @@ class _Oracle:
             if page in self._known:
                 yield from self._fetch(page)
         if way[-1] not in self._fetched:
-            self._out_of_reach.add(way[-1])  # too deep, or of a host that gives no more
+            self._out_of_reach.add(way[-1])  # too deep, or its host's limit is reached
 
     def _ways(self) -> list[list[int]]:
-        """Return the ways from known pages to the nearest relevant ones, all equally long."""
+        """Return the shortest paths from known pages to the nearest relevant ones."""
         parents: dict[int, int | None] = dict.fromkeys(self._known)
         level = list(self._known)
         while level and self._links_left > 0:

@@ -1,4 +1,4 @@
-"""What is known of the relevance of pages apart from their scores: judgements and spam hosts."""
+"""Known relevance of pages, independent of their scores: judgements and spam hosts."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from nwx.steering.simulation.crawl_orders import PageGraph
 
 @dataclass(frozen=True, slots=True)
 class SimulationTruth:
-    """What is known of pages other than by their scores: judgements by URL, and spam hosts.
+    """Known relevance of pages, independent of their scores: judgements by URL, and spam hosts.
 
-    A page of a spam host is not relevant; other pages without a judgement are by their scores.
+    Without a judgement, a page of a spam host is not relevant, and scores decide on other pages.
     """
 
     judgements: Mapping[str, bool] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class SimulationTruth:
     def by_page(
         self, hosts: Sequence[str], page_at: Callable[[str], int | None]
     ) -> dict[int, bool]:
-        """Return whether pages are relevant, by their numbers, as far as it is known."""
+        """Return the known relevance of pages by their numbers."""
         spam = (number for number, host in enumerate(hosts) if spam_host(host, self.spam_hosts))
         judged = ((page_at(url), relevant) for url, relevant in self.judgements.items())
         known = {number: relevant for number, relevant in judged if number is not None}
@@ -31,10 +31,10 @@ class SimulationTruth:
 
 
 def read_judged_pages(path: Path) -> dict[str, bool]:
-    """Return the judgements of a file: a URL and a grade a line, 0 is not relevant.
+    """Return the judgements of a file: a URL and a grade a line, 0 for not relevant.
 
-    A file of `nwx judge --list` has them in its columns. Raises SourceError if the file cannot be
-    read, or has another line.
+    The CSV of `nwx judge --list` is read by its columns. Raises SourceError if the file cannot be
+    read or has an invalid line.
     """
     found: dict[str, bool] = {}
     with SourceError.instead_of(OSError, f"{path} cannot be read"):
@@ -51,7 +51,7 @@ def read_judged_pages(path: Path) -> dict[str, bool]:
 
 
 def _judged_words(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the URLs and grades of lines or, below a head that names them, of a CSV."""
+    """Yield the line numbers with the URLs and grades of lines, or of a CSV with such columns."""
     rows = csv.DictReader(lines)
     if {"url", "grade"} <= {*(rows.fieldnames or ())}:
         yield from ((rows.line_num, [row["url"] or "", row["grade"] or ""]) for row in rows)
@@ -64,10 +64,10 @@ _JUDGED_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class JudgedSample:
-    """How well document scores tell relevant pages, on the pages that were judged.
+    """How well document scores identify relevant pages, measured on the judged pages.
 
-    `pages` were judged and `relevant` of them are; of those, scores tell `found`, and `mistaken`
-    others.
+    `pages` were judged, `relevant` of them as relevant; scores identify `found` of these, and
+    `mistaken` others.
     """
 
     pages: int
@@ -77,7 +77,7 @@ class JudgedSample:
 
     @property
     def precision(self) -> float | None:
-        """The share of relevant pages among those with the score, None without any."""
+        """The share of relevant pages among those that scores identify, None without any."""
         scored = self.found + self.mistaken
         return self.found / scored if scored else None
 

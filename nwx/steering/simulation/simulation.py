@@ -37,7 +37,7 @@ from nwx.values.urls import FRAME, NAVIGATIONAL, host_with_port, present_kind
 
 _MOST_REDIRECTS = 10
 _MOST_VERSIONS = 100
-"""The newest versions of a URL among which its page is looked for."""
+"""The newest versions of a URL in which its page is searched for."""
 
 _OK, _REDIRECTION, _ERROR = 200, 300, 400
 _FIRST, _BEHIND_ALL = "", "\U0010ffff"
@@ -81,7 +81,7 @@ class ArchivedWeb:
 def archived_web(
     engine: Engine, collection: str, progress: ShowProgress = no_progress
 ) -> ArchivedWeb:
-    """Return the web of a collection, "" is all of the archive."""
+    """Return the web of a collection, of the whole archive for ""."""
     pages: list[ArchivedPage] = []
     redirects: dict[str, str] = {}
     captures = _shown(engine.captures(_FIRST, _BEHIND_ALL), progress)
@@ -97,7 +97,7 @@ def archived_web(
 
 
 class _Newest:
-    """The newest page among the captures of a urlkey, which come in order."""
+    """The newest page among the captures of a urlkey, added in order."""
 
     def __init__(self, collection: str) -> None:
         self._collection = collection
@@ -106,7 +106,7 @@ class _Newest:
         self.redirect = ""
 
     def add(self, capture: Capture) -> None:
-        """Take the next capture."""
+        """Add the next capture."""
         status = capture.status_code or _OK
         if is_page(capture) or is_url_list(capture):
             self._payloads[capture.document_id] = capture
@@ -142,7 +142,7 @@ _NOTHING = GraphPage(0.0, array("l"), array("d"))
 
 
 class AnalysedWeb:
-    """Analyser of the pages of a web, one by one, as a crawl does it.
+    """Analyses the pages of a web one by one, as a crawl does.
 
     URLs that no `only` rule covers are outside every simulated crawl. `links` counts the links
     within the web.
@@ -186,7 +186,7 @@ class AnalysedWeb:
         )
 
     def within(self, url: str) -> bool:
-        """Return whether a URL is not outside the crawl."""
+        """Return whether a URL is within the scope of the crawl."""
         return not self._scope.verdict(url).outside
 
     def _targets(self, number: int, view: PageView) -> Iterator[int]:
@@ -208,7 +208,7 @@ class AnalysedWeb:
 
 
 def seeds_within(web: ArchivedWeb, seeds: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return the pages that seeds lead to, each once, and the seeds that lead to none."""
+    """Return the distinct pages that seeds lead to, and the seeds without a page."""
     found: dict[int, None] = {}
     missing = []
     for seed in seeds:
@@ -221,7 +221,7 @@ def seeds_within(web: ArchivedWeb, seeds: Sequence[str]) -> tuple[list[int], lis
 
 
 THRESHOLDS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
-"""Document scores at which the pages are counted, for whoever looks for a threshold."""
+"""Document scores from which pages are counted, to help choose a threshold."""
 
 _SHOWN_EVERY = 16
 
@@ -329,7 +329,7 @@ def simulate(
         relevant_total=sum(map(graph.is_relevant, range(len(graph)))),
         breadth_first=plain,
         steered=steered,
-        # It is no exact optimum; whoever finds more is nearer to that.
+        # The oracle is not an exact optimum; a crawl that finds more is closer to it.
         oracle=max((oracle, steered, plain), key=lambda crawl: crawl.relevant),
         relevant_reachable=sum(map(graph.is_relevant, reachable)),
         pages=len(graph),

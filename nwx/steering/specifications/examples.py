@@ -1,4 +1,4 @@
-"""More like these: the words that distinguish example documents from the archive, as keywords."""
+"""Keywords from example documents: the words that distinguish them from the archive."""
 
 import json
 import math
@@ -43,9 +43,9 @@ _HTML = (".html", ".htm", ".xhtml")
 def example_views(
     engine: Engine, specification: CrawlSpecification, place: str, *, files: bool
 ) -> Iterator[PageView]:
-    """Yield the example documents of a specification: captures of URLs, and files if these may be.
+    """Yield the example documents of a specification: captures of URLs, and files if `files`.
 
-    Raises SpecificationError on one that the archive does not have, or that cannot be read.
+    Raises SpecificationError on one that is not archived or cannot be read.
     """
     for number, name in enumerate(specification.like, 1):
         is_url, found = "://" in name, 0
@@ -99,9 +99,9 @@ def completed_text(
 ) -> str:
     """Return the text of a specification with the words of its examples, as `like_words`.
 
-    `like` are more examples. Words that it has are kept, and those of an equal one that the archive
-    has taken over. Without thresholds of its own it gets one by the scores of the examples. Raises
-    SpecificationError on an invalid text or example.
+    `like` are additional examples. Without them, existing words are kept. The words of an equal
+    specification in the archive are reused. Without thresholds, it gets one by the scores of the
+    examples. Raises SpecificationError on an invalid text or example.
     """
     values = dict(read_values(text, place))
     if like:
@@ -144,7 +144,7 @@ def _toml_tables(added: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_with_words(values: dict[str, Any], stored: str) -> bool:
-    """Return whether a saved text is that of some values with the words of examples."""
+    """Return whether a saved text has the same values plus the words of examples."""
     found = read_values(stored)
     added = found.keys() - values.keys()
     is_same = {name: one for name, one in found.items() if name not in added} == values
@@ -162,10 +162,10 @@ def _threshold(
 def distinctive_keywords(
     engine: Engine, specification: CrawlSpecification, views: Sequence[PageView]
 ) -> list[Keyword]:
-    """Return the words that pages have more often than the archive would let expect, best first.
+    """Return the words unusually frequent in pages compared with the archive, best first.
 
-    The weight of a word is how often the pages have it (tf, averaged over them), relative to the
-    best one; those of highest tf-idf are chosen. Of several pages two at least have it.
+    Words of highest tf-idf are chosen; the weight is the tf, averaged over the pages, relative to
+    the highest. With several pages, a word must be on at least two.
     """
     analyzer = Analyzer(CrawlSpecification(""), TermStatistics())
     frequency: defaultdict[str, float] = defaultdict(float)
@@ -201,7 +201,7 @@ def distinctive_keywords(
 
 
 def _statistics(engine: Engine, specification: CrawlSpecification) -> TermStatistics:
-    """Return the frequencies of terms, none where the archive is still to be made."""
+    """Return the frequencies of terms, none if the archive does not exist yet."""
     try:
         return term_statistics(engine, specification)
     except NoArchiveError:

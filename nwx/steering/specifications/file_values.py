@@ -1,6 +1,6 @@
-"""Values of a crawl specification file; every invalid value is noted.
+"""Values of a crawl specification file; every invalid value is recorded as a problem.
 
-An invalid value is then treated as missing, so that all problems are found in one pass.
+It is then treated as missing, so that all problems are found in one pass.
 """
 
 import re
@@ -15,9 +15,9 @@ from rapidfuzz import fuzz, process
 from nwx.errors import ErrorText, SpecificationError
 
 MOST_SCANNED_CHARACTERS = 2 << 20
-"""In longer texts lines are not looked for."""
+"""Longer texts are not scanned for lines."""
 
-_LONGEST_PATH = 200  # characters; what has a longer one is no part of a specification
+_LONGEST_PATH = 200  # characters; no part of a specification has a longer one
 
 _TOKEN = re.compile(
     r'(?P<text>"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
@@ -147,7 +147,7 @@ class _Scan:
 
 
 def _inside(path: str, part: str) -> str:
-    """Return the path of a part, or that of the whole where it would be too long."""
+    """Return the path of a part, or `path` if that would be too long."""
     return path + part if len(path) + len(part) <= _LONGEST_PATH else path
 
 
@@ -160,7 +160,7 @@ def _tokens(text: str) -> Iterator[_Token]:
             yield _Token(found.lastgroup or "", found[0], line)
 
 
-MOST_PROBLEMS = 1_000  # a file with more is something else than a specification
+MOST_PROBLEMS = 1_000  # a file with more is not a specification
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class FoundProblems:
         self._further = 0
 
     def add(self, place: str, text: ErrorText) -> None:
-        """Take one more; of very many only the number is kept."""
+        """Add a problem; above MOST_PROBLEMS they are only counted."""
         if len(self._found) < MOST_PROBLEMS:
             self._found.append(SpecificationProblem(place, text))
         else:
@@ -201,16 +201,16 @@ class FoundProblems:
 
     @property
     def is_full(self) -> bool:
-        """Return whether further problems are only counted."""
+        """Return whether additional problems are only counted."""
         return len(self._found) == MOST_PROBLEMS
 
     def extend(self, problems: Iterable[SpecificationProblem]) -> None:
-        """Take more."""
+        """Add problems."""
         for problem in problems:
             self.add(problem.place, problem.text)
 
     def check(self, file: str, text: str) -> None:
-        """Raise SpecificationError where something is wrong with a text, with its lines."""
+        """Raise SpecificationError with all problems and their lines in `text`, if any."""
         if not self._found:
             return
         lines = value_lines(text)
@@ -245,7 +245,7 @@ _MISSING = object()
 
 
 class FileValue:
-    """A value at a path of a parsed file, or its absence; `problems` takes all that is wrong."""
+    """A value at a path of a parsed file, or its absence; `problems` collects what is invalid."""
 
     def __init__(self, found: object, path: str, problems: FoundProblems) -> None:
         self.found, self.path, self.problems = found, path, problems
@@ -260,18 +260,18 @@ class FileValue:
         return self.found is not _MISSING
 
     def note(self, text: ErrorText) -> None:
-        """Note that something is wrong with the value."""
+        """Record a problem of the value."""
         self.problems.add(self.path, text)
 
     def is_first(self, key: object, seen: dict[Any, str]) -> bool:
-        """Return whether a key was not `seen` before, and note where it was."""
+        """Return whether a key is new; one `seen` at another path is recorded as a problem."""
         before = seen.setdefault(key, self.path)
         if before != self.path:
             self.note(ErrorText("is the same as %(place)s", place=before))
         return before == self.path
 
     def text(self, most: int = 1_000) -> str:
-        """Return a text without blanks around it."""
+        """Return a stripped text of at most `most` characters, "" if missing or invalid."""
         found = self._of_kind(str, _TEXT)
         text = str(found or "").strip()
         if len(text) > most:
@@ -283,18 +283,18 @@ class FileValue:
         return text
 
     def choice(self, known: Sequence[str], default: str) -> str:
-        """Return one of some known texts."""
+        """Return one of the `known` texts, in lower case, or `default`."""
         given = self.text().lower()
         if given and given not in known:
             self.note(_unknown(given, known))
         return given if given in known else default
 
     def number(self, default: float, least: float, most: float) -> float:
-        """Return a number between two, which are in."""
+        """Return a number from `least` to `most`, inclusive, or `default`."""
         found = self._of_kind((int, float), _NUMBER)
         if found is None:
             return default
-        if not least <= found <= most:  # so is no number that is not finite
+        if not least <= found <= most:  # rejects nan and inf too
             shown = shown_value(found) if isinstance(found, int) else f"{found:g}"
             self.note(_outside(shown, float(least), float(most)))
             return default
@@ -309,7 +309,7 @@ class FileValue:
         return None if found is None else int(found)
 
     def items(self, most: int) -> "Iterator[FileValue]":
-        """Yield the values of a list."""
+        """Yield the values of a list, none if it has more than `most`."""
         found = self._of_kind(list, _LIST) or []
         if len(found) > most:
             counts = {"count": len(found), "most": most}
@@ -319,7 +319,7 @@ class FileValue:
             yield FileValue(value, f"{self.path}[{number}]", self.problems)
 
     def table(self, known: Collection[str]) -> "FileValue":
-        """Return the value as a table, and note keys that are not known."""
+        """Return the value as a table, and record unknown keys as problems."""
         found = self._of_kind(dict, _TABLE) or {}
         for key in found:
             if self.problems.is_full:
@@ -356,7 +356,7 @@ def shown_value(value: object) -> str:
     """Return a value as messages show it."""
     try:
         shown = repr(value)
-    except ValueError:  # Python writes no whole number of thousands of digits
+    except ValueError:  # Python does not write integers of thousands of digits
         shown = "a number of thousands of digits"
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
@@ -368,7 +368,7 @@ def too_long(text: str, most: int) -> ErrorText:
 
 
 def _like(text: str, known: Collection[str]) -> str:
-    """Return the most similar of some words, "" where none is similar."""
+    """Return the most similar known word, quoted, "" if none is similar."""
     like = process.extractOne(
         text[:100].lower(), list(known), scorer=fuzz.ratio, score_cutoff=_ALIKE
     )

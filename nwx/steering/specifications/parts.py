@@ -27,18 +27,18 @@ from nwx.values.urlkeys import urlkey
 from nwx.values.urls import MAX_URL_CHARACTERS, host_parts
 
 MOST_ENTRIES = 100_000
-"""So many seeds, keywords, entities, or conditions of one list of a rule are taken."""
+"""Most seeds, keywords, entities, or conditions of one list of a rule."""
 
 MOST_EXAMPLES = 100
 MOST_RULES = 10_000
 MOST_EXPRESSIONS = 1_000
-"""So many expressions all rules together may have: each URL is compared with each."""
+"""Most expressions of all rules together: each URL is compared with each."""
 
 MOST_INSTRUCTIONS = 1_000_000
-"""So long the expressions of all rules together may be as programs of RE2: `a{1000}` has 1,000."""
+"""Most RE2 instructions of all expressions together: `a{1000}` has 1,000."""
 
 MOST_CONDITIONS = 200_000
-"""So many conditions all rules together may have."""
+"""Most conditions of all rules together."""
 
 MOST_ALIASES = 1_000
 MOST_DAYS = 36_500.0
@@ -55,7 +55,7 @@ _CONDITIONS = ("expressions", "surts", "hosts")
 
 
 def name_problem(name: str) -> ErrorText | None:
-    """Return why a crawl cannot have a name, None where it can."""
+    """Return why a name is invalid for a crawl, None if it is valid."""
     if not _NAME.fullmatch(name):
         return ErrorText(
             "%(name)s is no name of a crawl; use up to 100 letters, digits, dots, dashes and "
@@ -141,7 +141,7 @@ def _aliases(table: FileValue) -> Iterator[str]:
 
 
 def _words(table: FileValue, key: str) -> str:
-    """Return a text that has letters or digits, which must be there."""
+    """Return a required text with letters or digits, "" if missing or invalid."""
     value = table[key]
     text = value.text(_MOST_TEXT)
     if not value.is_there:

@@ -1,4 +1,4 @@
-"""Crawl specification: the topic of a crawl, how pages and links are scored, rules of links."""
+"""Crawl specifications: the topic of a crawl, the scoring of pages and links, link rules."""
 
 import hashlib
 import re
@@ -22,7 +22,7 @@ _VERSION_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """Words that a relevant page has; `language` is ISO 639-1, "" for any."""
+    """A word or phrase of relevant pages; `language` is ISO 639-1, "" for any."""
 
     text: str
     weight: float = 1.0
@@ -81,7 +81,7 @@ class LinkRule:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a crawl goes; None is without limit. `depth` counts links from a seed."""
+    """Limits of a crawl; None is unlimited. `depth` counts links from a seed."""
 
     depth: int | None = None
     pages: int | None = None
@@ -109,7 +109,7 @@ class Thresholds:
     """Minimum score of a `relevant` page and minimum relevance of a followed link.
 
     By default links in the text and in menus are followed, whatever text is near them, but not
-    links to log in, of advertisements, calendars and comments.
+    links to logins, advertisements, calendars and comments.
     """
 
     relevant: float = 0.1
@@ -118,7 +118,7 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class DueInterval:
-    """After how many days a page is due again; without SURT prefixes and hosts any page is."""
+    """The days after which a page is due again; for all pages if `surts` and `hosts` are empty."""
 
     days: float
     surts: tuple[str, ...] = ()
@@ -174,7 +174,7 @@ _MEMORY_BYTES = 8 << 20
 
 
 class RuleError(UsageError):
-    """An expression that RE2 does not take."""
+    """An expression that RE2 rejects."""
 
 
 class ExpressionSet:
@@ -191,30 +191,30 @@ class ExpressionSet:
         return bool(self._groups)
 
     def first(self, url: str) -> str:
-        """Return the first expression that is found in a URL, "" where none is."""
+        """Return the first expression that matches a URL, "" if none does."""
         return next((found for group in self._groups if (found := group.first(url))), "")
 
 
 class _Group:
-    """Some expressions, searched for at once where RE2 takes them as one."""
+    """Expressions searched for at once, if RE2 accepts them combined."""
 
     def __init__(self, compiled: "list[tuple[str, re2._Regexp[str]]]") -> None:
         self._compiled = compiled
         self._any: re2._Regexp[str] | None = None
-        # A quotation that is not closed (\Q) would go on in the next expression.
+        # An unclosed quotation (\Q) would continue into the next expression.
         if not any("\\Q" in text for text, _ in compiled):
             with suppress(RuleError):  # too large as one
                 self._any = compile_expression("|".join(f"(?:{text})" for text, _ in compiled))
 
     def first(self, url: str) -> str:
-        """Return the first expression that is found in a URL, "" where none is."""
+        """Return the first expression that matches a URL, "" if none does."""
         if self._any is not None and self._any.search(url) is None:
             return ""
         return next((text for text, one in self._compiled if one.search(url)), "")
 
 
 def compile_expression(text: str) -> "re2._Regexp[str]":
-    """Return an expression compiled; raises RuleError with the reason where RE2 takes it not."""
+    """Return a compiled expression; raises RuleError with the reason if RE2 rejects it."""
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -264,7 +264,7 @@ class SurtPrefixes:
         return bool(self._hosts or self._paths)
 
     def covering(self, urlkey: str) -> str:
-        """Return a prefix that covers a urlkey, "" where none does."""
+        """Return a prefix that covers a urlkey, "" if none does."""
         host, _, path = urlkey.partition(")")
         for known in _ancestors(host):
             if known in self._hosts:
@@ -278,7 +278,7 @@ class SurtPrefixes:
 
 
 def normal_host(host: str) -> str:
-    """Return a host of a list as URLs have it: lower case, IDNA, without dots or `*.` around it."""
+    """Return a listed host as in URLs: lower case, IDNA, without outer dots or leading `*.`."""
     return url_parts(f"http://{host.strip().removeprefix('*.').strip('.')}/").host
 
 
@@ -359,7 +359,7 @@ class UrlCover:
         self._surts = SurtPrefixes(surts)
 
     def covering(self, host: str, key: str) -> str:
-        """Return the host or prefix that covers a URL, in words, "" where none does."""
+        """Return the host or prefix that covers a URL, as text, "" if none does."""
         for known in covering_hosts(host) if self._hosts else ():
             if known in self._hosts:
                 return f"host {known}"
@@ -368,7 +368,7 @@ class UrlCover:
 
 
 class _Covers:
-    """What rules of one action cover."""
+    """The URLs covered by the rules of one action."""
 
     def __init__(self, rules: Sequence[LinkRule], action: RuleAction) -> None:
         own = [rule for rule in rules if rule.action is action]
@@ -380,7 +380,7 @@ class _Covers:
         self._expressions = ExpressionSet([text for rule in own for text in rule.expressions])
 
     def find(self, url: str, host: str, key: str) -> str:
-        """Return the rule that covers a URL, "" where none does."""
+        """Return the rule that covers a URL, as text, "" if none does."""
         found = self._cover.covering(host, key)
         if not found and self._expressions and (text := self._expressions.first(url)):
             found = f"expression {text}"

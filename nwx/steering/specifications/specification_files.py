@@ -1,4 +1,4 @@
-"""Crawl specifications as TOML and JSON, with contradictory rules, and as fields of a form."""
+"""Crawl specifications as TOML, JSON and form fields, and detection of contradictory rules."""
 
 import json
 import re
@@ -35,7 +35,7 @@ from nwx.steering.specifications.specification import (
 
 
 def contradictions(specification: CrawlSpecification) -> Iterator[SpecificationProblem]:
-    """Yield rules that others make useless, and seeds that the rules forbid."""
+    """Yield rules made useless by others, and seeds that the rules exclude."""
     blacklist = _Conditions(specification.rules, RuleAction.BLACKLIST)
     only = _Conditions(specification.rules, RuleAction.ONLY)
     for number, rule in enumerate(specification.rules, 1):
@@ -87,7 +87,7 @@ class _Conditions:
         self._is_exact = all(name != "expressions" for name, _ in self._places)
 
     def covering(self, name: str, text: str) -> str:
-        """Return the place of a condition that covers all that another one covers, else ""."""
+        """Return the place of a condition that covers all URLs of a given one, "" if none."""
         normal = _normal(name, text)
         if (name, normal) in self._places:
             return self._places[name, normal]
@@ -101,7 +101,7 @@ class _Conditions:
         return self._places.get(("surts", found), "")
 
     def excludes(self, name: str, text: str) -> bool:
-        """Return whether nothing that a condition covers is covered here, where anything is."""
+        """Return whether these conditions, if any, certainly cover no URL of a given one."""
         if not self._places or not self._is_exact or name == "expressions":
             return False
         host = _host(name, _normal(name, text))
@@ -161,7 +161,7 @@ def read_specification(text: str, place: str) -> CrawlSpecification:
 
 
 def read_values(text: str, place: str = "") -> Mapping[str, Any]:
-    """Return the values in a TOML or JSON text; raises SpecificationError on another."""
+    """Return the values in a TOML or JSON text; raises SpecificationError if it is invalid."""
     at, line = "", 0
     try:
         if len(text) > MOST_SPECIFICATION_CHARACTERS:
@@ -233,7 +233,7 @@ def _queue(value: FileValue) -> str:
 def write_specification(
     specification: CrawlSpecification, form: Literal["toml", "json"] = "toml"
 ) -> str:
-    """Return a specification as a text of `read_specification`; usual values are left out."""
+    """Return a specification as text for `read_specification`, without default values."""
     values = {"name": specification.name} | _unusual(specification)
     if form == "json":
         return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
@@ -241,7 +241,7 @@ def write_specification(
 
 
 def _unusual(part: Any) -> Any:
-    """Return the values of a part of a specification that differ from the usual ones."""
+    """Return the values of a part of a specification that differ from the defaults."""
     found: dict[str, Any] = {}
     for field in fields(part):
         value = getattr(part, field.name)
@@ -262,7 +262,7 @@ _ACTIONS = {"preferred": "prefer", "blacklisted": "blacklist"}
 
 @dataclass(frozen=True, slots=True)
 class SpecificationForm:
-    """The fields of a form; lists have an item a line.
+    """The fields of a form; lists have one item a line.
 
     `preferred` and `blacklisted` are hosts, `relevant` is the threshold of relevance.
     """
@@ -294,10 +294,10 @@ def form_of_text(text: str) -> SpecificationForm | None:
 
 
 def text_with_form(text: str, form: SpecificationForm) -> str:
-    """Return a specification's text with the fields of a form; all else in it is kept.
+    """Return a specification's text with the fields of a form; all other values are kept.
 
-    Comments are lost. Keywords that stay keep their weights and languages; the words of other
-    examples go. Raises SpecificationError if the text is neither TOML nor JSON.
+    Comments are lost. Remaining keywords keep their weights and languages; changed examples remove
+    `like_words`. Raises SpecificationError if the text is neither TOML nor JSON.
     """
     found = {name: value for name, value in read_values(text).items() if name not in asdict(form)}
     old = read_values(text)
@@ -339,7 +339,7 @@ def _is_of(rule: Mapping[str, Any], name: str) -> bool:
 
 
 def _rules(rules: Any, form: SpecificationForm) -> list[dict[str, Any]]:
-    """Return rules, those of an action with hosts alone having the hosts of the form."""
+    """Return rules with the hosts of the form in the first hosts-only rule of each action."""
     made, waiting = list[dict[str, Any]](), dict(_ACTIONS)
     for rule in _dicts(rules):
         name = next((one for one in waiting if _is_of(rule, one)), "")

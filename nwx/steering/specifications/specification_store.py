@@ -1,4 +1,4 @@
-"""Crawl specifications that an archive keeps: saved, read by name, restored, checked."""
+"""Crawl specifications in an archive: saved, read by name, restored, checked."""
 
 import re
 import threading
@@ -39,7 +39,7 @@ _EXAMPLES = re.compile(r'(?:^|[{,])\s*"?like"?\s*[=:]', re.MULTILINE)
 
 
 class UnknownCrawlError(UsageError):
-    """A crawl that an archive has no specification of, or not this version."""
+    """A crawl without a specification in the archive, or without this version."""
 
 
 def steering_specification(
@@ -47,7 +47,7 @@ def steering_specification(
 ) -> CrawlSpecification:
     """Return the specification in a file (saving it first) or the saved one of that name.
 
-    `like` are more example documents; with them it is saved anew.
+    `like` are additional example documents; with them it is saved again.
 
     Raises SpecificationError on an invalid file, SourceError on an unreadable one, and
     UnknownCrawlError if neither file nor saved specification exists.
@@ -61,12 +61,12 @@ def steering_specification(
 
 
 def specification_at(engine: Engine, place: str, like: Sequence[str] = ()) -> CrawlSpecification:
-    """Return what `steering_specification` does, and save nothing."""
+    """Return the same as `steering_specification`, without saving it."""
     return read_specification(_completed(engine, place, like)[0], place)
 
 
 def _completed(engine: Engine, place: str, like: Sequence[str]) -> tuple[str, str]:
-    """Return a text with the words of its examples, and the saved one that it was, else ""."""
+    """Return a text with the words of its examples, and the saved text it is from, else ""."""
     is_file = names_file(place)
     stored = "" if is_file else stored_specification(engine.crawl_index(), place).text
     text = file_text(Path(place)) if is_file else stored
@@ -78,7 +78,7 @@ def with_examples(
 ) -> str:
     """Return the text of a specification with the words of its examples and of those in `like`.
 
-    Only with `files` are examples files. Raises SpecificationError on an invalid example.
+    Examples may be files only with `files`. Raises SpecificationError on an invalid example.
     """
     if not like and not _EXAMPLES.search(text):
         return text
@@ -94,7 +94,7 @@ def names_file(place: str) -> bool:
 
 
 def file_text(path: Path) -> str:
-    """Return the text of a file; raises SourceError where it cannot be read."""
+    """Return the text of a file; raises SourceError if it cannot be read."""
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(MOST_SPECIFICATION_CHARACTERS + 1)
@@ -150,7 +150,7 @@ def stored_specification(crawls: CrawlIndex, name: str, version: str = "") -> St
 
 
 def specification_of(stored: StoredSpecification) -> CrawlSpecification:
-    """Return a saved specification, read."""
+    """Return a saved specification, parsed."""
     return read_specification(stored.text, f"{stored.name} (saved as number {stored.number})")
 
 
@@ -184,7 +184,7 @@ def restore(
 
 
 CrawlProblem = tuple[str, str, str]
-"""One word for the cause, the id of an entry, and what is wrong."""
+"""The kind of problem, the id of the entry, and the message."""
 
 _AT_ONCE = 1_000
 
@@ -236,7 +236,7 @@ def _miscounted(engine: Engine, found: Counter[tuple[str, str, str]]) -> Iterato
 
 
 POLITE_LIMITS = LeaseLimits(delay_seconds=1.0, in_flight=1)
-"""The limits of a server without options: what crawlers do by themselves."""
+"""The limits of a server without options: the usual politeness of crawlers."""
 
 _KNOWN_SECONDS, _COUNTED_SECONDS = 5.0, 0.5
 _KNOWN_CRAWLS = 1_000
@@ -246,9 +246,9 @@ _KNOWN_TEXTS = 20
 class SpecificationLimits:
     """Limits of crawls by name (`LimitsOf`); changes take effect after a few seconds.
 
-    A crawler is given few more pages than are analysed. Delay and leases in flight are the `usual`
-    ones; the limits of pages and of pages of a host are taken from the crawl's specification if it
-    sets them.
+    A crawler is given only a few more pages than are analysed. Delay and leases in flight are the
+    `usual` ones; the limits of pages, in total and of a host, are those of the crawl's
+    specification if it sets them.
     """
 
     def __init__(self, engine: Engine, usual: LeaseLimits) -> None:
@@ -273,7 +273,7 @@ class SpecificationLimits:
             return now
 
     def _kept_back(self, crawl: str, limits: LeaseLimits) -> LeaseLimits:
-        """Return limits by which the crawler does not run far ahead of the analysis."""
+        """Return limits that keep the crawler from running far ahead of the analysis."""
         if not crawl:
             return limits
         counts = self._queue.counts(crawl)

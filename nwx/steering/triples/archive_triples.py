@@ -1,4 +1,4 @@
-"""Triples of all pages that an archive holds, and the copy of the store that a viewer may see."""
+"""Triples of all pages of an archive, and copies of the store restricted to a viewer."""
 
 import hashlib
 import math
@@ -95,16 +95,16 @@ class VisibleTripleStore(LocalTripleStore):
         self._engine = engine
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
-        """Raise TripleStoreError: who sees a part of an archive does not write to it."""
+        """Raise TripleStoreError: viewers of a part of an archive cannot write to it."""
         raise TripleStoreError.translated("triples are written by those who see the whole archive")
 
     def version(self) -> str:
-        """Return what differs after each change that this viewer sees."""
+        """Return a text that changes with the triples visible to this viewer."""
         version = super().version()
         return self._name(version) if version else ""
 
     def current(self) -> Path:
-        """Return the copy of the visible triples; it is made if missing."""
+        """Return the copy of the visible triples, made if missing."""
         source = super().current()
         copy = self.folder / self._name(source.name)
         if not copy.is_dir():
@@ -238,7 +238,7 @@ class TriplesReport:
 
 
 class ArchiveTriples:
-    """Build of triples from an archive; pages with stored graphs are not read."""
+    """Builds the triples of an archive; pages with stored graphs are not read."""
 
     def __init__(
         self,
@@ -290,14 +290,14 @@ class ArchiveTriples:
                 yield capture
 
     def _show(self, left: int) -> None:
-        """Show the progress of the build; `left` pages of those found are still to be read."""
+        """Show the progress of the build; `left` of the pages found are still to be read."""
         report = self._report
         total = estimated_total(self._found, self._passed, self._captures_in_all)
         counts = {"page": report.pages, "triple": report.triples}
         self._progress(WorkProgress("reading pages", self._found - left, total, counts=counts))
 
     def _wanted(self, place: PagePlace) -> tuple[NamedNode, ...]:
-        """Return the names of the graphs that a page is to have."""
+        """Return the names of all graphs of a page."""
         stated = capture_iri(place.url, place.timestamp)
         return (stated, names_iri(place.url, place.timestamp)) if self._names else (stated,)
 
@@ -343,7 +343,7 @@ def _batches(places: Iterable[PagePlace]) -> Iterator[list[PagePlace]]:
         for place in some:
             if place.document_id not in last:
                 fresh.setdefault(place.document_id, place)
-        last = Counter(place.document_id for place in some)  # captures of a URL come together
+        last = Counter(place.document_id for place in some)  # captures of a URL are adjacent
         yield list(fresh.values())
 
 
@@ -358,7 +358,7 @@ def build_triples(
     nlp: str = "",
     places: Path | None = None,
 ) -> TriplesReport:
-    """Store the triples of an archive; with a model or places, also names found in texts."""
+    """Store the triples of an archive; with `names`, `nlp` or `places` also names in texts."""
     finder = None
     if names or nlp or places:
         finder = TextNames(chosen_model(nlp, read_gazetteer(places) if places else None))

@@ -1,4 +1,4 @@
-"""Graphs of triples of a capture: stated in the page, from analysis, from models."""
+"""Graphs of triples of a capture: stated in the page, from analysis, from language models."""
 
 import re
 import unicodedata
@@ -93,7 +93,7 @@ def entity_iri(name: str, kind: EntityKind, identifier: str = "") -> NamedNode:
 
 
 def mention_triples(capture: NamedNode, mentions: Iterable[Mention]) -> Iterator[Triple]:
-    """Yield the triples that a capture mentions entities, with their names and kinds."""
+    """Yield triples of the entities that a capture mentions: names, kinds and counts."""
     counts: Counter[NamedNode] = Counter()
     first: dict[NamedNode, Mention] = {}
     for mention in mentions:
@@ -151,7 +151,7 @@ def _kind_of(value: object) -> EntityKind | None:
 
 
 _MOST_NAMES = 200
-"""So many names of one page are kept, those that it mentions most often."""
+"""Names kept of one page, the most frequent ones."""
 
 
 class TextNames:
@@ -161,7 +161,7 @@ class TextNames:
         self._model = model
 
     def __call__(self, page: PageView) -> list[Mention]:
-        """Return the names in the text of a page, most frequent first; dates are none."""
+        """Return the names in the text of a page, without dates, most frequent first."""
         reading = self._model.read(page.content, page.language)
         found = Counter(
             (name.text[:LONGEST_NAME], EntityKind(name.kind.value))
@@ -175,7 +175,7 @@ class TextNames:
 
 
 GRAPH_FORM = Literal(2)
-"""The form of graphs; those of another form are made again."""
+"""The format version of graphs; graphs of other versions are made again."""
 
 
 class CaptureGraph(NamedTuple):
@@ -194,14 +194,14 @@ def page_graph(page: PageView) -> CaptureGraph:
 
 
 def names_graph(page: PageView, names: Iterable[Mention]) -> CaptureGraph:
-    """Return the names that were found in the text of a page; there may be none."""
+    """Return the graph of names found in the text of a page, possibly none."""
     capture = capture_iri(page.url, page.timestamp)
     name = names_iri(page.url, page.timestamp)
     return _graph(name, capture, page, list(mention_triples(capture, names)))
 
 
 def score_graph(score: DocumentScore, specification: CrawlSpecification) -> CaptureGraph | None:
-    """Return the entities of a specification that a page mentions, or None."""
+    """Return the graph of a specification's entities that a page mentions, or None."""
     capture = capture_iri(score.url, score.timestamp)
     mentions = analysed_mentions(score, specification)
     if not mentions:
@@ -213,7 +213,7 @@ def score_graph(score: DocumentScore, specification: CrawlSpecification) -> Capt
 def analysed_page_graphs(
     page: PageView, score: DocumentScore, specification: CrawlSpecification
 ) -> tuple[CaptureGraph, ...]:
-    """Return the graphs of a page that was just analysed; they can be sent to other processes."""
+    """Return the graphs of a page just analysed; other processes can receive them."""
     found = score_graph(score, specification)
     return (page_graph(page), found) if found else (page_graph(page),)
 

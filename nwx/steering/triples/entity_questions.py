@@ -31,7 +31,7 @@ _ABOUT = f"?e {NWX_COUNT} ?n ; {RDFS_LABEL} ?label ; {RDF_TYPE} ?type . VALUES ?
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
-    """An entity, and in how many captures it is mentioned: all, or those with another entity."""
+    """An entity, and how many captures mention it: of all, or of those of another entity."""
 
     iri: str
     name: str
@@ -65,7 +65,7 @@ class EntityFacts:
 
 
 class KnownAnswers(TTLCache[tuple[str, str], bytes]):
-    """The answers that a store gave in the last minute; threads share them."""
+    """A thread-safe cache of a store's answers of the last minute."""
 
     def __init__(self, _: object = None) -> None:
         super().__init__(_MOST_KNOWN, _KNOWN_SECONDS)
@@ -81,7 +81,7 @@ class KnownAnswers(TTLCache[tuple[str, str], bytes]):
 
 
 class EntityQuestions:
-    """Answers from a store of triples, within limits."""
+    """Queries about entities to a triple store, within limits."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class EntityQuestions:
         limits: QueryLimits,
         known: MutableMapping[tuple[str, str], bytes] | None = None,
     ) -> None:
-        """Ask a store; `known` keeps answers by the version of the store and the query."""
+        """Query a store; `known` caches answers by store version and query."""
         self._store, self._limits = store, limits
         self._known = {} if known is None else known
 
@@ -143,7 +143,7 @@ class EntityQuestions:
     def captures(
         self, entity: str, year: str = "", limit: int = 50, offset: int = 0
     ) -> list[EntityCapture]:
-        """Return the captures that mention an entity, the oldest first."""
+        """Return the captures that mention an entity, oldest first."""
         node = iri(entity)
         if node is None:
             return []

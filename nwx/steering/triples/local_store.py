@@ -33,7 +33,7 @@ from nwx.steering.triples.triple_store import (
 _STORE, _LOCK, _READ = "store", "lock", "read-"
 _FRESH, _FORMER = "store.new", "store.old"
 SHOWN = "shown-"
-"""How the copies for those who do not see all begin."""
+"""The prefix of copies for viewers who do not see everything."""
 
 _PUBLISH_SECONDS = 30.0
 _KEPT_COPIES = 2
@@ -60,14 +60,14 @@ class LocalTripleStore(TripleStore):
     def answer(
         self, query: SparqlQuery, limits: QueryLimits, *, is_ours: bool = False
     ) -> QueryAnswer:
-        """Answer a query in a process of its own; raises TripleQueryError."""
+        """Answer a query in a separate process; raises TripleQueryError."""
         text = harmless_query(query.text)
         asked = SparqlQuery(text, query.default_graphs, query.named_graphs)
         for _ in range(_ATTEMPTS):
             try:
                 return run_query(self.current(), asked, limits)
             except StoreGoneError:
-                continue  # a newer copy took its place
+                continue  # a newer copy replaced it
         return run_query(self.current(), asked, limits)
 
     def export(self, output: IO[bytes]) -> None:
@@ -165,7 +165,7 @@ class _LocalWriter(TripleWriter):
         return self._store
 
     def _publish_soon(self) -> None:
-        """Make a copy for readers in a while, also where nothing is written until then."""
+        """Schedule a copy for readers, made even if nothing more is written."""
         self._changed = True
         if self._timer is None:
             self._timer = threading.Timer(_PUBLISH_SECONDS, self._publish_late)
@@ -223,7 +223,7 @@ def _copies(folder: Path) -> list[Path]:
 
 
 def folder_lock(folder: Path, wait_seconds: float, name: str = _LOCK) -> int:
-    """Return a handle that has a lock in a folder; raises TripleStoreError where others keep it."""
+    """Lock a file in a folder; return its handle. Raises TripleStoreError if others keep it."""
     handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     until = time.monotonic() + wait_seconds
     while True:
@@ -245,7 +245,7 @@ def _our_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # of whoever reads an export
+        raise  # the reader of an export is gone
     except OSError as error:
         raise TripleStoreError.translated(
             "%(folder)s cannot be used: %(reason)s", folder=folder, reason=error

@@ -34,7 +34,7 @@ _LONGEST_MESSAGE = 500
 
 
 class StoreGoneError(TripleStoreError):
-    """The files of a store went away while it was opened, as another version took their place."""
+    """Files of a store that vanished while it was opened, replaced by another version."""
 
 
 def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAnswer:
@@ -75,12 +75,12 @@ def _too_long(limits: QueryLimits) -> TripleQueryError:
 
 
 def serve_query(connection: "Connection[bytes, bytes]") -> None:
-    """Answer the query that comes over a connection, and end."""
+    """Answer one query received over a connection, and end."""
     for message in requests(connection):
         task = json.loads(message)
         query, limits = SparqlQuery(**task["query"]), QueryLimits(**task["limits"])
         limit_memory(limits.memory_bytes)
-        set_deadline(limits.seconds)  # should whoever waits be gone
+        set_deadline(limits.seconds)  # in case the caller is gone
         answer, data = _answered(task["folder"], query, limits)
         connection.send_bytes(json.dumps(answer).encode() + b"\n" + data)
         os._exit(0)  # without waiting for the threads of the store

@@ -35,19 +35,19 @@ _LONGEST_MESSAGE = 300
 
 
 class RemoteTripleStore(TripleStore):
-    """A store at the address of its updates, and at that of its queries."""
+    """A store with one address for updates and one for queries."""
 
     def __init__(self, update_url: str, query_url: str) -> None:
         self._update, self._query = _Endpoint(update_url), _Endpoint(query_url)
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
-        """Return what writes; the server takes care of others who do."""
+        """Return a writer; the server handles concurrent writers."""
         return _RemoteWriter(self._update, self)
 
     def answer(
         self, query: SparqlQuery, limits: QueryLimits, *, is_ours: bool = False
     ) -> QueryAnswer:
-        """Let the server answer a query; raises TripleQueryError for one that is not allowed."""
+        """Send a query to the server; raises TripleQueryError for one that is not allowed."""
         if not is_ours:
             check_remote_query(query.text)
         fields = [
@@ -90,7 +90,7 @@ class RemoteTripleStore(TripleStore):
                 return
 
     def rows(self, text: str) -> list[dict[str, dict[str, str]]]:
-        """Return the solutions of a query of ours."""
+        """Return the solutions of an internal query."""
         answer = self.answer(SparqlQuery(text), _EXPORT_LIMITS, is_ours=True)
         rows: list[dict[str, dict[str, str]]] = _parsed(answer.data)["results"]["bindings"]
         return rows
@@ -129,7 +129,7 @@ class _RemoteWriter(TripleWriter):
         return sum(len(graph.triples) for graph in graphs)
 
     def erase(self, names: Sequence[NamedNode]) -> int:
-        """Remove graphs; what its files hold of them is up to the server."""
+        """Remove graphs; the server decides what remains of them in its files."""
         held = self.held(names)
         self.put([CaptureGraph(name, ()) for name in names])
         return len(held)
@@ -167,7 +167,7 @@ class _Endpoint:
         self.address = urlunsplit(bare)
 
     def update(self, text: str) -> None:
-        """Send an update, again where the server is away for a moment."""
+        """Send an update; retry while the server is briefly unavailable."""
         headers = {"Content-Type": "application/sparql-update; charset=utf-8"}
         for pause in (*_PAUSES, None):
             try:

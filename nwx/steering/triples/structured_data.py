@@ -1,4 +1,4 @@
-"""The triples that a page states: JSON-LD, microdata, OpenGraph and Dublin Core."""
+"""Triples stated in a page: JSON-LD, microdata, OpenGraph and Dublin Core."""
 
 import json
 import re
@@ -40,7 +40,7 @@ SCHEMA_CONTEXT = {
     "@vocab": SCHEMA,
     **{name: {"@id": SCHEMA + name, "@type": "@id"} for name in _IRI_TERMS.split()},
 }
-"""As much of the context of schema.org as matters: its terms, and those that are addresses."""
+"""The needed part of schema.org's context: its terms, and which of them are addresses."""
 
 _SCHEMA_ORG = re.compile(r"https?://(?:(?:www\.)?schema\.org\b|schema\.googleapis\.com)")
 _STREAMS = re.compile(r"https?://www\.w3\.org/ns/activitystreams")
@@ -54,7 +54,7 @@ _BEHIND = whitespace + ";"
 
 
 class _LargeScriptError(Exception):
-    """A script with more values, or nested deeper, than are read."""
+    """A script with too many values, or nested too deeply."""
 
 
 def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
@@ -62,7 +62,7 @@ def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
     if len(text) > LONGEST_SCRIPT:
         return
     try:
-        # Line breaks in texts are wrong, and common.
+        # Line breaks in strings are invalid but common.
         value = json.loads(_unwrapped(text), strict=False)
         cleaned = json.dumps(_Cleaning().value(value, 0))
         quads = parse(
@@ -70,7 +70,7 @@ def read_json_ld(text: str, url: str, draft: TripleDraft) -> None:
             format=RdfFormat.JSON_LD,
             base_iri=url,
             lenient=True,
-            rename_blank_nodes=True,  # those of one script are not those of another
+            rename_blank_nodes=True,  # scripts do not share them
         )
         for quad in quads:
             draft.add_unchecked(quad.triple)
@@ -85,18 +85,18 @@ def _unwrapped(text: str) -> str:
     text = text.strip()
     if opening := _WRAPPING.match(text):
         text = text[opening.end() :]
-    # Stripped without an expression: that would try all spaces in a text of nothing else.
+    # Stripped without an expression, which would try each space of a long run.
     return _WRAPPING_END.sub("", text.rstrip(_BEHIND)).rstrip(_BEHIND)
 
 
 class _Cleaning:
-    """Bounded JSON-LD, with known contexts inlined for their addresses."""
+    """Bounds JSON-LD, and replaces addresses of known contexts by their content."""
 
     def __init__(self) -> None:
         self._values = 0
 
     def value(self, value: Any, depth: int) -> Any:
-        """Return a value without what must not be read."""
+        """Return a value without imports and foreign contexts, long texts cut off."""
         self._values += 1
         if self._values > _MOST_VALUES or depth > _DEEPEST_NODE:
             raise _LargeScriptError
@@ -130,8 +130,8 @@ class _Cleaning:
 
 
 _MOST_ITEMS = 500
-_MOST_VISITED = 20_000  # elements that are looked at for properties
-_MOST_CHARACTERS = 2_000_000  # of texts that are taken together
+_MOST_VISITED = 20_000  # elements searched for properties
+_MOST_CHARACTERS = 2_000_000  # of all texts together
 _DEEPEST_ITEM = 32
 _MOST_NAMES = 10
 
@@ -162,7 +162,7 @@ class _Reading:
 
     @property
     def is_spent(self) -> bool:
-        """Whether as much was read as is read of a page."""
+        """Whether a limit of the page is reached."""
         return (
             len(self._subjects) >= _MOST_ITEMS
             or self._visited >= _MOST_VISITED
@@ -170,7 +170,7 @@ class _Reading:
         )
 
     def item(self, element: LexborNode, vocabulary: str, depth: int) -> NamedNode | None:
-        """Read an item and those within it; return its name."""
+        """Read an item and its nested items; return its name."""
         known = self._subjects.get(element.mem_id)
         if known is not None:
             return known
@@ -213,7 +213,7 @@ class _Reading:
     def _referred(self, item: LexborNode) -> Iterator[LexborNode]:
         for name in (item.attributes.get("itemref") or "").split()[:_MOST_NAMES]:
             if name.replace("-", "").replace("_", "").isalnum():
-                self._visited += 100  # it may lie anywhere in the page
+                self._visited += 100  # it may be anywhere in the page
                 yield from self._tree.css(f'[id="{name}"]')[:1]
 
     def _value(self, element: LexborNode, vocabulary: str, depth: int) -> RdfObject | None:
@@ -225,7 +225,7 @@ class _Reading:
         if tag in _VALUES:
             text = attributes.get(_VALUES[tag]) or ""
         elif attributes.get("content"):
-            text = attributes.get("content") or ""  # not in the standard, but as many pages do
+            text = attributes.get("content") or ""  # not in the standard, but common
         else:
             text = (attributes.get("datetime") if tag == "time" else "") or self._text(element)
         text = " ".join(text[: 2 * LONGEST_LITERAL].split())

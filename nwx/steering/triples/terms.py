@@ -47,7 +47,7 @@ def iri(text: str) -> NamedNode | None:
 
 
 def literal(text: str, language: str = "", datatype: NamedNode | None = None) -> Literal:
-    """Return a text as a literal, cut off where it is too long."""
+    """Return a text as a literal, cut off at LONGEST_LITERAL characters."""
     value = _UNSTORED.sub("\ufffd", text[:LONGEST_LITERAL])
     if language:
         try:
@@ -63,7 +63,7 @@ def capture_iri(url: str, timestamp: str) -> NamedNode:
 
 
 def names_iri(url: str, timestamp: str) -> NamedNode:
-    """Return the name of the names that were found in the text of a capture."""
+    """Return the name of the graph of names found in the text of a capture."""
     return NamedNode(f"urn:nwx:names:{timestamp}:{_in_urn(url)}")
 
 
@@ -99,13 +99,13 @@ def _escape(match: re.Match[str]) -> str:
 
 
 MOST_TRIPLES = 2_000
-"""So many triples of one page are kept."""
+"""Triples kept of one page."""
 
 RdfObject = NamedNode | Literal
 
 
 class TripleDraft:
-    """Distinct triples in the order in which they are found.
+    """Distinct triples in the order found.
 
     Things without a name are named by their order in the page, so that the same page always gives
     the same triples.
@@ -116,15 +116,15 @@ class TripleDraft:
         self._triples: dict[tuple[str, str, str], Triple] = {}
         self._parts: dict[str, NamedNode] = {}
         self.is_cut = False
-        """Whether triples were left out, as there are too many."""
+        """Whether triples above MOST_TRIPLES were left out."""
 
     def new_part(self) -> NamedNode:
-        """Return the name of a further thing that has none."""
+        """Return a new name for a thing without one."""
         number = len(self._parts) + 1
         return self._parts.setdefault(f"#{number}", part_iri(self._capture, number))
 
     def add(self, subject: NamedNode, predicate: NamedNode, value: RdfObject) -> None:
-        """Take a triple."""
+        """Add a triple."""
         key = (subject.value, predicate.value, str(value))
         if key in self._triples:
             return
@@ -134,7 +134,7 @@ class TripleDraft:
         self._triples[key] = Triple(subject, predicate, value)
 
     def add_unchecked(self, triple: Triple) -> None:
-        """Take a triple whose terms a parser passed on as they were; drop one that is invalid."""
+        """Add a triple with unchecked terms from a parser; drop it if it is invalid."""
         subject, predicate = self._node(triple.subject), iri(triple.predicate.value)
         value = self._object(triple.object)
         if subject is not None and predicate is not None and value is not None:

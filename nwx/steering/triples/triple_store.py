@@ -1,4 +1,4 @@
-"""The interface of triple stores, queries made harmless, and answers in their formats."""
+"""The interface of triple stores, checks of queries, and serialization of answers."""
 
 import re
 from abc import ABC, abstractmethod
@@ -21,12 +21,12 @@ class TripleStoreError(NwxError):
 
 
 class TripleQueryError(NwxError):
-    """A SPARQL query that is wrong, not allowed, or takes more than it may."""
+    """A SPARQL query that is invalid, not allowed, or above its limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """How much a query may take; `rows` are solutions or triples."""
+    """Limits of a query; `rows` are solutions or triples."""
 
     seconds: float = 10.0
     rows: int = 10_000
@@ -36,7 +36,7 @@ class QueryLimits:
 
 @dataclass(frozen=True, slots=True)
 class SparqlQuery:
-    """A query, and the graphs that it is about; by default all, in which no GRAPH is needed."""
+    """A query and its graphs; by default the union of all, so that no GRAPH is needed."""
 
     text: str
     default_graphs: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class TripleWriter(ABC):
 
     @abstractmethod
     def erase(self, names: "Sequence[NamedNode]") -> int:
-        """Remove graphs, from the files of the store too; return how many there were."""
+        """Remove graphs, from the files of the store too; return how many existed."""
 
     @abstractmethod
     def close(self) -> None:
@@ -84,7 +84,7 @@ class TripleWriter(ABC):
 
 
 class TripleStore(ABC):
-    """A store of triples. Raises TripleStoreError where it cannot be used."""
+    """A store of triples. Raises TripleStoreError if it cannot be used."""
 
     @abstractmethod
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
@@ -105,7 +105,7 @@ class TripleStore(ABC):
 
     @abstractmethod
     def version(self) -> str:
-        """Return what differs after each change that readers see, "" where nothing was stored."""
+        """Return a text that changes with what readers see, "" if nothing was stored."""
 
 
 LONGEST_QUERY = 100_000
@@ -138,12 +138,12 @@ def harmless_query(text: str) -> str:
 
 
 def names_graphs(text: str) -> bool:
-    """Return whether a query says with FROM which graphs it is about."""
+    """Return whether a query selects its graphs with FROM."""
     return bool(_FROM.search(_TOKEN.sub("<>", text)))
 
 
 def check_remote_query(text: str) -> None:
-    """Raise TripleQueryError for a query that may ask other servers, in whatever spelling."""
+    """Raise TripleQueryError for a query that may query other servers, in any spelling."""
     _check_length(text)
     if _WORD in text.lower() or _WORD in _CODE_POINT.sub(_character, text).lower():
         raise TripleQueryError.translated(
@@ -194,7 +194,7 @@ _SYNONYMS = {
 
 @dataclass(frozen=True, slots=True)
 class SerializedAnswer:
-    """An answer in a form: its media type and bytes."""
+    """An answer in one format: its media type and bytes."""
 
     media_type: str
     data: bytes
@@ -212,12 +212,12 @@ def media_types(kind: str) -> dict[str, str]:
 
 
 def forms_of(kind: str) -> Sequence[str]:
-    """Return the names of the forms that answers of a kind come in."""
+    """Return the names of the formats for answers of a kind."""
     return tuple(dict.fromkeys(media_types(kind).values()))
 
 
 def serialized(answer: QueryAnswer, form: str) -> SerializedAnswer:
-    """Return an answer in one of its forms; raises UsageError where that cannot express it."""
+    """Return an answer in a format; raises UsageError if the format cannot express it."""
     if answer.kind == "triples":
         media, wanted = _TRIPLES[form]
         triples = (quad.triple for quad in parse(answer.data, format=RdfFormat.N_TRIPLES))
