@@ -1,8 +1,8 @@
-"""Backups of a folder: each is a folder with the same archive, complete when it has its name.
+"""Backups of an archive folder: each is a folder with a full copy, complete once it has its name.
 
-What is not consistent by itself is taken at one moment, within the lock of commits: SQLite files by
-opening a read transaction, immutable files by a link or, on another disk, by opening them. Copying
-comes after, while others go on writing.
+Files that must be consistent with each other are pinned at one moment, under the commit lock:
+SQLite files by opening a read transaction, immutable files by a hard link or, on another disk, by
+opening them. They are copied afterwards, while other processes may write.
 """
 
 import errno
@@ -33,7 +33,7 @@ from nwx.errors import EngineBusyError, UsageError
 
 _NAME = re.compile(r"\d{8}-\d{6}-\d{3}")
 _HEADS = (META, CURRENT_BUILD, "dates.json")
-"""Files that name the others of their folder, and are replaced whenever these change."""
+"""Files that list the other files of their folder, replaced whenever those change."""
 
 _FOLDERS = ("documents", "facets", "inlinks", "dates/*")
 _TRIPLES, _STORE = "triples", "store"
@@ -48,10 +48,10 @@ _ATTEMPTS = 100
 
 
 class FolderBackups(Backups):
-    """The backups of an archive's folder in another folder, each a folder named by its time.
+    """Backups of an archive folder under another folder, each in a folder named by its time.
 
-    Immutable files are hard links to those of the archive where both are on one file system, else
-    to those of the backup before. So are all others that have not changed since that.
+    Immutable files are hard links to the archive's files if both are on one file system, else to
+    those of the previous backup. Other files unchanged since that backup are hard links to it.
     """
 
     def __init__(self, folder: Folder, place: Path) -> None:
@@ -66,7 +66,7 @@ class FolderBackups(Backups):
         self._copy(self._folder, self._place / name, verify, progress, earlier)
 
     def remove(self, name: str) -> None:
-        old = unfinished_path(self._place / name)  # half a backup must not look like a whole one
+        old = unfinished_path(self._place / name)  # a partial backup must not look complete
         (self._place / name).rename(old)
         shutil.rmtree(old)
 
@@ -99,7 +99,7 @@ class FolderBackups(Backups):
         *,
         replaced: bool = False,
     ) -> None:
-        source.check(writing=True)  # an older one is brought forward when it is restored
+        source.check(writing=True)  # older formats are accepted, and migrated once restored
         path = path.resolve()
         if path.is_relative_to(source.path.resolve()):
             raise UsageError(f"{path} is inside of {source.path}; name a folder outside of it")
@@ -111,7 +111,7 @@ class FolderBackups(Backups):
 
 
 class _Copy:
-    """A copy of a folder; `opened` closes what was taken for it."""
+    """A copy of a folder; `opened` closes the files and connections pinned for it."""
 
     def __init__(
         self, source: Folder, target: Path, earlier: list[Path], opened: ExitStack
@@ -139,7 +139,7 @@ class _Copy:
             sync(folder)
 
     def _is_taken(self) -> bool:
-        """Take an archive; return False if a writer was killed in a commit at this moment."""
+        """Pin the files of an archive; return False if a writer was just killed in a commit."""
         can_finish = finish_replacing(self._source)
         with self._source.commit_lock(shared=True):
             if can_finish and self._source.replacing.exists():
@@ -151,7 +151,7 @@ class _Copy:
         return True
 
     def _take_whole(self, folder: Path) -> None:
-        """Take the files of a folder; anew, if others replaced some meanwhile."""
+        """Pin the files of a folder, again if another process replaced some meanwhile."""
         for _ in range(_ATTEMPTS):
             before = self._heads(folder)
             try:
@@ -183,7 +183,7 @@ class _Copy:
         if (inside / META).exists():
             meta = json.loads((inside / META).read_bytes())
             found = [inside / META, *segment_files(inside, meta)]
-            # tantivy deletes only what it finds here.
+            # tantivy deletes only files listed here.
             names = json.dumps([path.name for path in found])
             (self._target / folder / ".managed.json").write_text(names, encoding="utf-8")
             yield from found
@@ -202,7 +202,7 @@ class _Copy:
             return
         db = self._opened.enter_context(closing(connect_sqlite(path, read_only=True)))
         db.execute("BEGIN")
-        db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # what is read from now on
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # starts the snapshot
         self._databases[name] = db
 
     def _is_linked(self, path: Path, name: Path) -> bool:
@@ -213,7 +213,7 @@ class _Copy:
         return any(_link(one, self._target / name) for one in same)
 
     def _take_triples(self) -> Path | None:
-        """Take the newest copy of the triples for readers; return its path in the archive."""
+        """Pin the newest copy of the triples for readers; return its path in the archive."""
         for _ in range(_ATTEMPTS):
             copies = sorted((self._source.path / _TRIPLES).glob("read-*"))
             if not copies:
@@ -229,7 +229,7 @@ class _Copy:
 
     @staticmethod
     def _fill_store(copy: Path) -> None:
-        """Make the store that writers of triples go on from."""
+        """Create the store that writers of triples continue from."""
         store = copy.with_name(_STORE)
         store.mkdir()
         for path in copy.iterdir():
@@ -256,7 +256,7 @@ class _Copy:
         self._link_unchanged(name)
 
     def _link_unchanged(self, name: Path) -> None:
-        """Replace a copy by a link to the same content in the backup before."""
+        """Replace a copied file with a hard link if the previous backup has the same content."""
         target = self._target / name
         for folder in self._earlier:
             before, link = folder / name, target.with_name(f"{target.name}.link")
@@ -265,7 +265,7 @@ class _Copy:
                 link.replace(target)
 
     def _check_columns(self) -> None:
-        """Leave out columns that were written after the database was taken; they save time only."""
+        """Delete a columns file newer than the copied database; it is only a cache."""
         columns = Folder(self._target).columns
         known = count_rows(self._databases[Path(self._source.database.name)], COLUMNS_SUM)
         if columns.exists() and known and file_checksum(columns) != known:
@@ -274,7 +274,7 @@ class _Copy:
 
 @contextmanager
 def _many_open_files() -> Iterator[None]:
-    """Allow as many open files as the system lets this process have."""
+    """Raise the limit of open files to the hard limit."""
     few, many = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (many, many))
     try:
@@ -288,7 +288,7 @@ def _is_same(one: os.stat_result, other: os.stat_result) -> bool:
 
 
 def _link(path: Path, link: Path) -> bool:
-    """Link a file; return False where the file systems cannot do that."""
+    """Hard-link a file; return False if the file systems do not allow it."""
     try:
         os.link(path, link)
     except OSError as error:
@@ -299,7 +299,7 @@ def _link(path: Path, link: Path) -> bool:
 
 
 def _make(path: Path, like: Path) -> None:
-    """Make an empty file that nobody may read who may not read the other."""
+    """Create an empty file with the permissions of `like`, 0600 if that is missing."""
     try:
         mode = like.stat().st_mode & 0o777
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The SQLite file of an archive: tables, look-up tables, connections, sums of rows, erasing."""
+"""The SQLite file of an archive: schema, connections, counters, checksum of dates, erasure."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
@@ -13,17 +13,17 @@ from nwx.model import IndexName
 from nwx.query.fields import FACET_FIELDS
 
 DOCUMENT_FACETS = tuple(name for name in FACET_FIELDS if name not in ("collection", "year"))
-"""Facets of a document itself; the others look at its dates."""
+"""Facets stored with a document; the others are computed from its dates."""
 
 
 def facet_columns(db: sqlite3.Connection) -> dict[str, str]:
-    """Return the columns of DOCUMENT_FACETS, 0 of those that the table has not yet."""
+    """Return the column of each of DOCUMENT_FACETS, `0` if the table lacks it."""
     made = {row[1] for row in db.execute("PRAGMA table_info(documents)")}
     return {name: name if name in made else "0" for name in DOCUMENT_FACETS}
 
 
 def add_enriched_facets(db: sqlite3.Connection) -> None:
-    """Add the columns of the facets of enrichers, which documents had not before format 6."""
+    """Add the columns of enricher facets, which formats before 6 lack."""
     for name, column in facet_columns(db).items():
         if column != name:
             db.execute(f"ALTER TABLE documents ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
@@ -65,10 +65,10 @@ CAPTURE_NUMBERS = "capture_numbers"
 """The counter with the number of the last batch of captures."""
 
 SEEN_SUM = "seen_sum"
-"""The counter that adds up the dates."""
+"""The counter that holds the checksum of the dates (SUM_OF_SEEN)."""
 
 COLUMNS_SUM = "columns_sum"
-"""The counter with the CRC-32 of the file of columns, 0 of one that an older version wrote."""
+"""The counter that holds the CRC-32 of the columns file, 0 if an older version wrote it."""
 
 _COUNTERS = (
     *IndexName,
@@ -92,16 +92,16 @@ TABLES: dict[IndexName, tuple[str, ...]] = {
     IndexName.CAPTURES: ("sources", *RUN_TABLES),
     IndexName.FILES: ("files",),
 }
-"""The tables that hold an index, the one with its entries first."""
+"""The tables of each index, the one with its entries first."""
 
 
 _READER_CACHE_KIB, _WRITER_CACHE_KIB = 64 << 10, 16 << 10
 
 
 def connect(path: Path, *, read_only: bool, names: FileNames | None = None) -> sqlite3.Connection:
-    """Return a connection that begins no transactions of its own accord.
+    """Return an autocommit connection to an archive's database.
 
-    `names` are of the files that readers have met; they share them.
+    `names` caches the file names that readers have met, and is shared by readers.
     """
     is_new = not read_only and not (path.exists() and path.stat().st_size)
     db = connect_sqlite(path, read_only=read_only, factory=CaptureConnection)
@@ -143,19 +143,19 @@ def _make(db: sqlite3.Connection, schema: str, counters: tuple[str, ...]) -> Non
 
 
 def make_attached(db: sqlite3.Connection) -> None:
-    """Create the table of attached indices, which the first archives did not have."""
+    """Create the table of attached dates indices, which the oldest archives lack."""
     db.execute(_ATTACHED)
 
 
 def attached(db: sqlite3.Connection) -> dict[str, str]:
-    """Return the addresses of the dates indices that are attached to an archive, by name."""
+    """Return the addresses of an archive's attached dates indices, by name."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'attached'").fetchone():
         return {}
     return dict(db.execute("SELECT name, address FROM attached ORDER BY name"))
 
 
 def count_rows(db: sqlite3.Connection, name: str) -> int:
-    """Return a counter."""
+    """Return the value of a counter, 0 if it is missing."""
     row = db.execute("SELECT value FROM counters WHERE name = ?", (str(name),)).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -168,14 +168,14 @@ def add_rows(db: sqlite3.Connection, name: str, number: int) -> None:
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 Opening = Callable[[], AbstractContextManager[sqlite3.Connection | None]]
-"""Gives a connection to write without a transaction, None where there is no file."""
+"""Opens a connection to write, without a transaction; None if the file is missing."""
 
 
 def erase_deleted(db: sqlite3.Connection, wait_seconds: float) -> bool:
-    """Rewrite a file without deleted data, and empty its journal.
+    """Rewrite a database file without its deleted data, and empty its journal.
 
-    Returns False if others read or write it for longer than `wait_seconds`. The connection must not
-    be in a transaction.
+    Returns False if other connections use it for longer than `wait_seconds`. The connection must
+    not be in a transaction.
     """
     (before,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {int(wait_seconds * 1_000)}")
@@ -192,7 +192,7 @@ def erase_deleted(db: sqlite3.Connection, wait_seconds: float) -> bool:
 
 
 def erased(opening: Opening, wait_seconds: float) -> bool:
-    """Do the same to a file that has to be opened; one that is not there holds nothing."""
+    """Open a database and erase its deleted data; return True if the file is missing."""
     try:
         with opening() as db:
             return db is None or erase_deleted(db, wait_seconds)
@@ -201,9 +201,9 @@ def erased(opening: Opening, wait_seconds: float) -> bool:
 
 
 def erase_values(db: sqlite3.Connection) -> None:
-    """Overwrite the values of facets that no document has any more, such as its host.
+    """Overwrite facet values that no document has any more, such as a deleted one's host.
 
-    Their codes are kept, as no code is reused; readers use none of these.
+    Their codes stay, as codes are never reused; readers do not use them.
     """
     for facet in DOCUMENT_FACETS:
         db.execute(
@@ -217,12 +217,12 @@ SUM_OF_SEEN = (
     "SELECT coalesce(sum((num * 1000003 + timestamp + collection * 10007) % 2147483647), 0)"
     " FROM seen"
 )
-"""Adds up dates."""
+"""The query for the checksum of dates: a sum over their rows."""
 
 
 @contextmanager
 def seen_changing(db: sqlite3.Connection, nums: Collection[int]) -> Iterator[None]:
-    """Keep the sum of all dates while those of some numbers are changed or deleted."""
+    """Update the checksum of dates for changes to the dates of these document numbers."""
     before = _sum_of_seen(db, nums)
     yield
     add_rows(db, SEEN_SUM, _sum_of_seen(db, nums) - before)
@@ -235,7 +235,7 @@ def _sum_of_seen(db: sqlite3.Connection, nums: Collection[int]) -> int:
 
 @contextmanager
 def seen_growing(db: sqlite3.Connection) -> Iterator[None]:
-    """Add the dates that are inserted to the sum of all."""
+    """Update the checksum of dates for the dates inserted in the context."""
     (last,) = db.execute("SELECT coalesce(max(rowid), 0) FROM seen").fetchone()
     yield
     (new,) = db.execute(f"{SUM_OF_SEEN} WHERE rowid > ?", (last,)).fetchone()
@@ -243,5 +243,5 @@ def seen_growing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def add_sums(db: sqlite3.Connection) -> None:
-    """Add the sum to an archive of an older version, whose dates have none."""
+    """Add the checksum of dates to an archive of an older version."""
     db.execute(f"INSERT OR REPLACE INTO counters VALUES ('{SEEN_SUM}', ({SUM_OF_SEEN}))")

@@ -53,11 +53,11 @@ _APPEND_WAIT_SECONDS = 10.0
 
 
 class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
-    """The archive in a folder; threads may share it.
+    """An archive in a folder; thread-safe.
 
-    `create`, or the first write, takes the lock of the single writer, held until `close`. Several
-    writes make one commit: written data is searchable and safe after `refresh` or `close`, or a
-    while later. With `read_only` nothing is ever written.
+    `create`, or the first write, takes the single writer's lock, held until `close`. Several writes
+    are committed together: data is searchable and durable after `refresh` or `close`, or a while
+    later. With `read_only` nothing is ever written.
     """
 
     traits = EngineTraits(
@@ -91,12 +91,12 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         if read_only:
             self._folder.check()
         elif self._folder.exists():
-            with suppress(EngineError):  # whatever it is, the first use meets it again
+            with suppress(EngineError):  # the first use raises it again
                 upgrade_folder(self._folder)
 
     @property
     def _viewer(self) -> "ArchiveViews":
-        # Imported here: sizes, files and look-ups of captures do without texts and columns.
+        # Imported here: sizes, files and capture look-ups need neither texts nor columns.
         from nwx.engine.embedded.documents.view import ArchiveViews
 
         with self._views_guard:
@@ -106,7 +106,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     @property
     def _searches(self) -> "DocumentSearches":
-        # Imported here: whoever reads documents and dates does without queries and links.
+        # Imported here: reading documents and dates needs neither queries nor links.
         from nwx.engine.embedded.documents.search import DocumentSearches
         from nwx.engine.inlinks.anchor_table import AnchorBlobs
 
@@ -128,7 +128,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return self._writing().write(StagedRows((batch_rows(batch),)))
 
     def staging(self) -> Staging:
-        """Return a staging: rows of batches, and a segment with the texts of new documents."""
+        """Return a staging that builds rows, and a segment with the texts of new documents."""
         from nwx.engine.embedded.stager import Stager
 
         return Stager(self._folder, self._reading)
@@ -163,7 +163,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     @contextmanager
     def _loading(self, batches: Iterable[Sequence[Capture]] = ()) -> Iterator[Loading]:
-        """Yield a loader, holding the writer's lock meanwhile, and what it is to load."""
+        """Yield a loader, which holds the writer's lock, and the captures to load."""
         with self._guard:
             self._check_writable()
             if self._writer is not None:
@@ -341,15 +341,15 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
                     self._views.close()
 
     def _writing(self) -> "ArchiveWriter":
-        """Return the writer, made when it is first needed."""
-        # Imported here: it takes tantivy, and whoever only reads sizes or captures does not.
+        """Return the writer, created on first use."""
+        # Imported here: it loads tantivy, which reading sizes or captures does not need.
         from nwx.engine.embedded.writer import ArchiveWriter
 
         with self._guard:
             self._check_writable()
             self._loads.finish()
             if self._writer is None:
-                # Who makes the archive at this moment holds it as long as that takes.
+                # A process that is creating the archive holds the lock for that time.
                 wait_seconds = 0.0 if self._folder.exists() else _APPEND_WAIT_SECONDS
                 self._writer = ArchiveWriter(self._folder, wait_seconds)
             return self._writer
@@ -368,7 +368,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
 
     @contextmanager
     def _altering(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection for a change that is committed at once."""
+        """Yield a connection for a change that is committed at the end of the context."""
         with self._guard:
             self._check_writable()
             if self._writer is None:

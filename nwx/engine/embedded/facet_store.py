@@ -1,4 +1,4 @@
-"""The captures of a folder in bulk, and the files of the facets built from them."""
+"""Bulk reads of the captures of a folder, and the files of the facets built from them."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -40,7 +40,7 @@ Connect = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 class EmbeddedFacetStore(BlobFolder, FacetStore):
-    """The captures of a folder, and the blobs in a folder within; a mark is a place in the CDX."""
+    """Captures of a folder, and blobs in a subfolder; a mark is a position in CDX order."""
 
     def __init__(self, folder: Path, connect: Connect) -> None:
         super().__init__(folder)

@@ -1,4 +1,4 @@
-"""The folder of an archive: its parts, its version, its lock, and its errors in our words."""
+"""The folder of an archive: its layout, format version, locks and error translation."""
 
 import errno
 import fcntl
@@ -35,15 +35,15 @@ from nwx.errors import (
 from nwx.model import IndexName
 
 FORMAT = 6
-"""The layout of the folder: the number of the last of `nwx.engine.embedded.folder`."""
+"""The format of new folders: the number of the last of MIGRATIONS."""
 
 READABLE_FORMAT = 5
-"""Folders of this layout and later can be read before they are brought forward."""
+"""Folders of this format and later can be read without migration."""
 
 _MANIFEST = "nwx.json"
 LOCK = "lock"
 MERGE_LOCK = "merge.lock"
-"""Held by who merges captures, and lets others write again and again."""
+"""The lock of a process that merges captures, which lets others write in between."""
 
 _MERGE_SECONDS = 10.0
 _COMMIT_LOCK = "commit.lock"
@@ -73,7 +73,7 @@ class TantivyError(EngineError):
 
 
 def damaged(path: Path, reason: object) -> EngineError:
-    """Return the error of a damaged file that nothing can make again."""
+    """Return the error for a damaged file that cannot be rebuilt."""
     return EngineError.translated(
         "%(path)s is damaged (%(reason)s); restore it from a copy", path=path, reason=reason
     )
@@ -101,10 +101,10 @@ class Folder:
         return (self.path / _MANIFEST).exists()
 
     def check(self, *, writing: bool = False) -> None:
-        """Read the manifest. Raises EngineError if it is missing or unknown.
+        """Read the manifest. Raises EngineError if it is missing or damaged.
 
-        Older folders can be read, and written to after migration. Raises EngineVersionError on
-        newer ones.
+        Raises EngineVersionError on newer formats and, unless `writing`, on formats that must be
+        migrated before they can be read.
         """
         if not self.exists():
             raise NoArchiveError.translated(
@@ -142,7 +142,7 @@ class Folder:
         )
 
     def prepare(self) -> None:
-        """Create the folders, unless an archive of a newer version exists."""
+        """Create the folders. Raises EngineVersionError on an archive of a newer version."""
         if self.exists():
             self.check(writing=True)
         self.documents.mkdir(parents=True, exist_ok=True)
@@ -154,12 +154,12 @@ class Folder:
         shutil.rmtree(self.segments, ignore_errors=True)
 
     def finish(self) -> None:
-        """Mark the archive as complete; called last, so that half a folder does not count."""
+        """Mark the archive as complete; called last, so that a partial folder does not count."""
         if not self.exists():
             self.write_manifest({"format": FORMAT, "mappings": _versions()})
 
     def write_manifest(self, changes: Mapping[str, Any]) -> None:
-        """Change the manifest that says that the archive is there."""
+        """Update the manifest, whose presence marks a complete archive."""
         path, new = self.path / _MANIFEST, self.path / f"{_MANIFEST}.new"
         with self.commit_lock(), new.open("w", encoding="utf-8") as file:
             before = unsealed_json(path.read_text(encoding="utf-8")) if self.exists() else {}
@@ -172,15 +172,16 @@ class Folder:
         self.format = found["format"]
 
     def note_store(self, name: str) -> None:
-        """Note that a file of small entries was made; `nwx check` reports it if it is deleted."""
+        """Record a new file of small entries, so that `nwx check` reports it if it is missing."""
         if name not in self.stores:
             self.write_manifest({"stores": [name]})
             self.stores |= {name}
 
     def lock(self, wait_seconds: float = 0.0, name: str = LOCK) -> int:
-        """Return the handle that keeps other writers out until it is closed.
+        """Return a file handle that keeps other writers out until it is closed.
 
-        The system releases it when the process ends for any reason. Who merges captures gives way.
+        The system releases it when the process ends for any reason. A merge of captures, which
+        releases it now and then, is waited for longer.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -213,7 +214,7 @@ class Folder:
                 return handle
 
     def is_merging(self) -> bool:
-        """Return whether somebody is merging captures at the moment."""
+        """Return whether a process is merging captures."""
         try:
             os.close(self.lock(name=MERGE_LOCK))
         except EngineBusyError:
@@ -222,9 +223,9 @@ class Folder:
 
     @contextmanager
     def commit_lock(self, *, shared: bool = False) -> Iterator[None]:
-        """Keep commits of the writer apart from backups (`shared`), which need one moment.
+        """Keep commits of the writer apart from backups (`shared`), which need a consistent state.
 
-        Whoever only reads makes no file: in a folder without one nobody has committed anything.
+        A shared lock creates no file: without one, nothing has been committed.
         """
         path, flags = self.path / _COMMIT_LOCK, os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT
         if shared and not path.exists():
@@ -308,7 +309,7 @@ class Folder:
         )
 
     def _of_system(self, error: OSError) -> EngineError:
-        """Return the error of a call of the system: only some of them are the archive's."""
+        """Return the error for an OSError, which may concern a path outside the archive."""
         place = Path(os.fsdecode(error.filename or self.path))
         if error.errno in _FULL and (self.is_full() or place.is_relative_to(self.path)):
             return self.full_error()
@@ -321,7 +322,7 @@ class Folder:
         )
 
     def full_error(self) -> EngineFullError:
-        """Return the error that no space is left, and where."""
+        """Return the error for a full disk; it names the archive or the temporary folder."""
         temporary = None if self.is_full() else full_temporary_folder()
         place = f"{temporary}, the folder for temporary files (TMPDIR)" if temporary else self.path
         return EngineFullError.translated(
@@ -365,22 +366,22 @@ MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
     Migration(5, "captures packed into blocks, in the place of rows", _to_5),
     Migration(6, "facets of enrichers", database.add_enriched_facets),
 )
-"""The steps; the number of the last is the format of new folders (`folder.FORMAT`).
+"""The migration steps; the number of the last is the format of new folders (FORMAT).
 
-Counters that are missing need no step: whoever writes adds them (`database.add_missing`). What
-cannot be read before it is there raises `folder.READABLE_FORMAT`.
+Missing counters need no step: every writer adds them (`database.add_missing`). A step that readers
+depend on must raise READABLE_FORMAT.
 """
 
 
 def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
-    """Run the pending migration steps of a folder, all or none; the caller has its lock.
+    """Run the pending migration steps of a folder, all or none; the caller holds its lock.
 
-    `db` is its database, open for writing, and the folder was checked. Packing captures takes a
-    while: that goes on where it was stopped.
+    `db` is its database, open for writing; `folder.check` has run. Packing captures takes a while,
+    and resumes where it was interrupted.
     """
     if folder.format == FORMAT:
         return
-    # Imported here: it takes NumPy, and most archives are of this format.
+    # Imported here: it loads NumPy, and most archives have the current format.
     from nwx.engine.embedded.captures.merges import pack_older_captures
 
     packs = folder.format < READABLE_FORMAT

@@ -1,4 +1,4 @@
-"""Whether a folder stores what was written to it: its files, its tables, its small indices."""
+"""Integrity checks of an archive folder: files, tables and small indices."""
 
 import json
 import sqlite3
@@ -34,7 +34,7 @@ _MOST_NAMED = 20
 
 
 def database_faults(path: Path) -> list[str]:
-    """Return what SQLite finds wrong in a file, and in its full-text tables."""
+    """Return the faults that SQLite finds in a file and in its full-text tables."""
     try:
         with closing(connect_sqlite(path, read_only=True)) as db:
             command = f"PRAGMA integrity_check({_MOST_NAMED})"
@@ -58,7 +58,7 @@ def _check_full_texts(db: sqlite3.Connection) -> None:
 
 
 def document_damage(folder: Path) -> Iterator[Damage]:
-    """Yield the files of the index of documents that are missing, or not as tantivy wrote them."""
+    """Yield the files of the documents index that are missing, or differ from what was written."""
     try:
         before = read_meta(folder)
         found = list(_segment_faults(folder, before))
@@ -80,7 +80,7 @@ def _segment_faults(folder: Path, meta: dict[str, object]) -> Iterator[Damage]:
 
 
 def segment_files(folder: Path, meta: dict[str, object]) -> Iterator[Path]:
-    """Yield the files of the segments that an index of documents consists of."""
+    """Yield the paths of the segment files of a documents index."""
     segments = meta["segments"]
     assert isinstance(segments, list)
     for segment in segments:
@@ -91,7 +91,7 @@ def segment_files(folder: Path, meta: dict[str, object]) -> Iterator[Path]:
 
 
 def _segment_fault(path: Path) -> str:
-    """Return what is wrong with a file, which ends with the checksum of all before."""
+    """Return the fault of a file, "" if it matches the checksum in its footer."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -110,7 +110,7 @@ def _segment_fault(path: Path) -> str:
 
 
 def cache_damage(folder: Folder, db: sqlite3.Connection) -> Iterator[Damage]:
-    """Yield the damaged files that only save time; the next write makes them again."""
+    """Yield the damaged cache files, which the next write rebuilds."""
     advice = "delete it: the next import makes it again"
     known = count_rows(db, COLUMNS_SUM)
     if folder.columns.exists():
@@ -136,7 +136,7 @@ _CHUNK = 500
 def folder_damage(
     folder: Folder, separate: SeparateIndices, dates: EmbeddedDatesIndices
 ) -> Iterator[Damage]:
-    """Yield what is damaged in an archive, and what cannot be checked."""
+    """Yield the damage found in an archive, and what cannot be checked."""
     folder.check()
     found = list(_database_damage(folder.database, IndexName.CAPTURES))
     yield from found
@@ -156,7 +156,7 @@ def folder_damage(
 
 
 def _is_cut_off(folder: Folder) -> bool:
-    """Return whether a commit was not finished, though no writer is in one."""
+    """Return whether a commit was left unfinished; a running commit does not count."""
     with folder.commit_lock(shared=True):
         return folder.replacing.exists()
 
@@ -186,7 +186,7 @@ def _entries_damage(
     path = separate.path(index)
     advice = INDICES[index].made_by or RESTORE
     if not path.exists():
-        # Who wants no followers any more deletes the changes (docs/cdx-server.md).
+        # Deleting the change log is how to end following (docs/cdx-server.md).
         if path.name in folder.stores and index is not IndexName.CHANGES:
             yield Damage(index, str(path), f"is missing; {advice}")
         return
@@ -214,7 +214,7 @@ def _documents_query(db: sqlite3.Connection) -> str:
 def document_faults(
     db: sqlite3.Connection, entries: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the documents whose rows in SQLite are not those of their entries in tantivy."""
+    """Yield the documents whose SQLite rows differ from their tantivy entries."""
     query = _documents_query(db)
     remaining = iter(entries)
     while some := {id_bytes(entry["id"]): entry for entry in islice(remaining, _CHUNK)}:

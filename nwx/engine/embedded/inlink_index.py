@@ -1,4 +1,4 @@
-"""The documents of a folder with their links in bulk, and the inlinks built of them."""
+"""Bulk reads of the documents of a folder with their links, and the inlinks built from them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class EmbeddedInlinkIndex(BlobFolder, InlinkIndex):
-    """The documents of a folder, and the blobs in a folder within."""
+    """Documents of a folder, and inlink blobs in a subfolder."""
 
     def __init__(
         self,

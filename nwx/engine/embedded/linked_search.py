@@ -1,4 +1,4 @@
-"""The documents of a view by the targets of links: the join of documents with anchors."""
+"""The join of a view's documents with the targets of links and their anchors, for searches."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +36,9 @@ _VIEWERS_KEPT = 4
 
 @dataclass(frozen=True)
 class LinkedDocuments:
-    """The target of each document, by the number of its id; `table` is None without inlinks.
+    """The link target of each document, by document number; `table` is None without inlinks.
 
-    `state` differs for each pair of view and table joined.
+    `state` is unique to each joined pair of view and table.
     """
 
     table: AnchorTable | None
@@ -55,7 +55,7 @@ class LinkedDocuments:
         return np.searchsorted(self.targets[self._order], np.arange(size + 1))
 
     def nums(self, targets: Ints) -> Ints:
-        """Return the documents of targets."""
+        """Return the numbers of the documents of targets."""
         begins = self._starts[targets]
         lengths = self._starts[targets + 1] - begins
         firsts = np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
@@ -63,7 +63,7 @@ class LinkedDocuments:
         return found
 
     def meet(self, wanted: TargetSet) -> Bools:
-        """Return for each number whether its target is in a set."""
+        """Return for each document number whether its target is in a set."""
         size = 0 if self.table is None else self.table.size
         marks = np.zeros(size + 1, dtype=bool)
         marks[wanted.targets] = True
@@ -71,12 +71,12 @@ class LinkedDocuments:
         return marks[self.targets]
 
     def inlinks(self, nums: Ints) -> Ints:
-        """Return how many pages link to each of some documents."""
+        """Return the number of pages that link to each document."""
         return linking_counts(self.table, "documents", self.targets[nums])
 
 
 class DocumentJoin:
-    """What joins the view of now with the anchors of now; shared by threads."""
+    """Joins the current view with the current anchors; thread-safe."""
 
     def __init__(self, blobs: AnchorBlobs) -> None:
         self._blobs = blobs
@@ -84,7 +84,7 @@ class DocumentJoin:
         self._joined: LRUCache[str, tuple[ArchiveView, LinkedDocuments]] = LRUCache(_VIEWERS_KEPT)
 
     def documents(self, view: ArchiveView, hidden: HiddenDocuments) -> LinkedDocuments:
-        """Return the documents of a view by target; hidden documents have no links."""
+        """Return a view's documents joined with targets; links of hidden documents do not count."""
         with self._guard:
             table = self._blobs.table(hidden)
             known = self._joined.get(hidden.key)
@@ -114,7 +114,7 @@ def _joined(
 
 
 def _looked_up(view: ArchiveView, table: AnchorTable, nums: Ints) -> Ints:
-    """Return the targets of documents that came after the build, by their urlkeys."""
+    """Return the targets of documents added after the build, looked up by urlkey."""
     found = np.full(len(nums), NO_TARGET, dtype=np.int64)
     places = {num: place for place, num in enumerate(nums.tolist())}
     for chunk in batches(nums.tolist(), _AT_ONCE):
@@ -133,7 +133,7 @@ _FURTHER = 6
 
 
 class LinkedSearch:
-    """What links do in one search."""
+    """The part of links in one search: matches by anchors, conditions, ranking."""
 
     def __init__(
         self,
@@ -149,24 +149,24 @@ class LinkedSearch:
 
     @property
     def state(self) -> str:
-        """A text that differs whenever other documents, or links to them, are searched."""
+        """A text that changes whenever the searched documents, or their links, change."""
         return str(self._documents.state)
 
     @property
     def ranks(self) -> bool:
-        """Return whether links take part in the order of results."""
+        """Return whether links affect the order of results."""
         return self._ranking.ranks
 
     def found(self, tree: Node) -> FoundTargets | None:
-        """Return what anchors find of a query, None where they take no part in it."""
+        """Return the targets that anchors find for a query, None if anchors are not used for it."""
         return self._ranking.found(tree)
 
     def meet(self, leaf: Leaf) -> Bools:
-        """Return for each number whether its document meets a leaf with one of JOINED_FIELDS."""
+        """Return for each document number whether it meets a leaf on one of JOINED_FIELDS."""
         return self._documents.meet(self._ranking.leaf_targets(leaf))
 
     def nums(self, found: FoundTargets) -> Ints:
-        """Return the documents of found targets, in order."""
+        """Return the numbers of the documents of found targets, ascending."""
         self._found_nums = np.sort(self._documents.nums(found.targets))
         return self._found_nums
 
@@ -182,9 +182,9 @@ class LinkedSearch:
     ) -> list[OrderedHits]:
         """Return the first hits by their scores, including hits found by anchors.
 
-        `listed` are the first hits by their own words, one per group, at least FACTOR_WINDOW of
-        them if that many exist. `nums` are all documents of the result; `texts_of` gives the scores
-        of further ones by their words.
+        `listed` are the first hits by text score, one per group, at least FACTOR_WINDOW of them if
+        that many exist. `nums` are all documents of the result; `texts_of` returns the text scores
+        of documents.
         """
         own = np.array([one.num for one in listed], dtype=np.int64)
         further = self._further(found, own, nums)
@@ -214,7 +214,7 @@ class LinkedSearch:
         ]
 
     def _further(self, found: FoundTargets | None, listed: Ints, nums: Ints) -> Ints:
-        """Return the documents of a result that anchors found and that are not listed."""
+        """Return the documents of a result that anchors found but that are not listed."""
         if found is None:
             return listed[:0]
         new = self._found_nums[~are_among(self._found_nums, np.sort(listed))]
@@ -223,14 +223,14 @@ class LinkedSearch:
     def by_inlinks(
         self, columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int
     ) -> list[OrderedHits]:
-        """Return the first by the number of linking pages, equal ones newest first, then by id."""
+        """Return the first hits by number of linking pages, ties newest first, then by id."""
         counts = self._documents.inlinks(nums)
         linked = np.flatnonzero(counts)
         size = max(_FIRST_TRY, 2 * wanted)
         while True:
             chosen = linked
             if size < len(linked):
-                # All that are as linked as the last one come along, to be told apart by date.
+                # All ties with the last one are included, as their dates decide.
                 least = -np.partition(-counts[linked], size)[size]
                 chosen = linked[counts[linked] >= least]
             found = nums[chosen]
@@ -277,7 +277,7 @@ class LinkedSearch:
         return scores * self._rank_weights(nums) if self._rank_weights else scores
 
     def _weighted(self, scores: Mapping[int, float]) -> dict[int, float]:
-        """Return scores of documents by number, less for what ranks below pages."""
+        """Return scores by document number, reduced for documents that rank below pages."""
         if not self._rank_weights:
             return dict(scores)
         weights = self._rank_weights(list(scores)).tolist()
@@ -292,14 +292,14 @@ class LinkedSearch:
 
 
 def rank_weights(view: ArchiveView, question: Question, nums: Sequence[int] | Ints) -> Scores:
-    """Return the parts of their scores that documents keep where pages come first."""
+    """Return the factors of documents' scores, less than 1 for those that rank below pages."""
     weights: Scores = np.where(view.below_pages[nums], question.ranking.below_pages, 1.0)
     return weights
 
 
 @dataclass(frozen=True, slots=True)
 class HitLinks:
-    """What links have to do with a hit."""
+    """The part of links in one hit."""
 
     score_parts: ScoreParts | None = None
     found_by: FoundByLinks | None = None
@@ -309,7 +309,7 @@ NO_LINKS = HitLinks()
 
 
 def joined(nums: Ints, further: Ints) -> Ints:
-    """Return numbers in order with further ones, in order too."""
+    """Return the sorted union of two sorted arrays."""
     new = further[~are_among(further, nums)]
     return np.insert(nums, np.searchsorted(nums, new), new) if len(new) else nums
 
@@ -319,7 +319,7 @@ def _in_order(columns: DocumentColumns, nums: Ints, scores: Scores) -> Ints:
 
 
 def _firsts(nums: Ints, groups: Ints | None, order: Ints, wanted: int | None = None) -> Ints:
-    """Return the places of an order that are the first of their group."""
+    """Return the positions in `order` that are the first of their group, at most `wanted`."""
     if groups is not None:
         _, first = np.unique(groups[nums[order]], return_index=True)
         order = order[np.sort(first)]

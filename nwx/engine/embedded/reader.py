@@ -1,4 +1,4 @@
-"""What SQLite and tantivy hold, as records and as entries."""
+"""Reads from SQLite and tantivy, as records and as index entries."""
 
 import json
 import sqlite3
@@ -72,7 +72,7 @@ def _dates(db: sqlite3.Connection, nums: Iterable[int]) -> Iterator[tuple[int, D
 
 def document_entries(db: sqlite3.Connection, searcher: "DocumentSearcher") -> Iterator[IndexEntry]:
     """Stream the entries of documents in the order of their ids."""
-    # Imported here: sizes, files and look-ups of captures do without tantivy.
+    # Imported here: sizes, files and capture look-ups do not need tantivy.
     from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_of
 
     rows = db.execute("SELECT num FROM ids JOIN documents USING (num) ORDER BY id")
@@ -94,7 +94,7 @@ def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[Inde
 
 
 def _capture_entries(db: sqlite3.Connection) -> Iterator[IndexEntry]:
-    # SQLite sorts them in a file of its own, however many they are.
+    # SQLite sorts any number of them in a temporary file.
     with snapshot(db), closing(sqlite3.connect("")) as other:
         other.execute("CREATE TABLE entries (collection TEXT, file TEXT, offset INT, entry TEXT)")
         rows = (
@@ -137,7 +137,7 @@ def _file_entries(db: sqlite3.Connection, order: str) -> Iterator[IndexEntry]:
 
 
 def documents_stamp(db: sqlite3.Connection) -> str:
-    """Return a text that differs whenever documents or dates were written or deleted."""
+    """Return a text that changes whenever documents or dates are written or deleted."""
     (stamp,) = db.execute(
         "SELECT (SELECT coalesce(max(seq), 0) FROM documents) || ' '"
         " || (SELECT coalesce(max(rowid), 0) FROM seen)"
@@ -151,7 +151,7 @@ def entries(db: sqlite3.Connection, index: IndexName) -> int:
 
 
 def stored_bytes(db: sqlite3.Connection, folder: Folder, index: IndexName) -> int | None:
-    """Return the bytes that an index takes, None where SQLite was built without `dbstat`."""
+    """Return the stored bytes of an index, None if SQLite was built without `dbstat`."""
     names = TABLES[index]
     try:
         (stored,) = db.execute(
@@ -167,7 +167,7 @@ def stored_bytes(db: sqlite3.Connection, folder: Folder, index: IndexName) -> in
 
 
 class SharedConnection:
-    """A connection that is opened when it is first needed; a context gives it."""
+    """A connection opened on first use; a context manager."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -175,7 +175,7 @@ class SharedConnection:
         self._db: sqlite3.Connection | None = None
 
     def __enter__(self) -> sqlite3.Connection:
-        """Give the connection, to one thread at a time."""
+        """Return the connection, to one thread at a time."""
         self._guard.acquire()
         if self._db is None:
             try:

@@ -1,4 +1,4 @@
-"""What SQLite holds of documents, dates and captures, as its one writer sees it."""
+"""Writes of documents, dates and captures to SQLite."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -44,10 +44,10 @@ class StoredRows:
 
 
 class Registry:
-    """The tables of an open transaction, and the codes known of them.
+    """Changes the tables in an open transaction, and caches their codes.
 
-    `fresh` are the numbers assigned in the transaction, which no reader knows. `take` assigns
-    further numbers, by default those after the last one.
+    `fresh` are the numbers assigned in the transaction, which readers cannot see yet. `take`
+    reserves numbers, by default those after the last one.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Registry:
         return int(last) + 1
 
     def nums(self, ids: Iterable[bytes]) -> dict[bytes, int]:
-        """Return the numbers of ids, new ones where they have none."""
+        """Return the numbers of ids, assigning new ones where they have none."""
         ids = list(ids)
         found = find_nums(self._db, ids)
         new = [id for id in dict.fromkeys(ids) if id not in found] if len(found) < len(ids) else []
@@ -121,8 +121,8 @@ class Registry:
     def _settled(self, row: DocumentRow, known: int, is_document: bool, result: StoredRows) -> int:
         """Return the number under which to store a document whose id already has one.
 
-        A number of this transaction is replaced by the number in the segment. A number that readers
-        know stays.
+        A number assigned in this transaction is replaced by the number in the segment. A number
+        that readers can see stays.
         """
         num = known
         if known in self._fresh and (row.num or is_document):
@@ -140,7 +140,7 @@ class Registry:
         return num
 
     def _move(self, known: int, num: int) -> None:
-        """Give an id another number, before any reader knows it."""
+        """Change the number of an id that readers cannot see yet."""
         self._db.execute("DELETE FROM documents WHERE num = ?", (known,))
         with seen_changing(self._db, (known, num)):
             for table in ("ids", "dates", "seen"):
@@ -181,7 +181,7 @@ class Registry:
         return first | dict(among(self._db, command, first))
 
     def _code(self, field: str, text: str | None) -> int:
-        """Return the code of a facet's value, 0 of none."""
+        """Return the code of a facet value, a new one if it has none; 0 for None."""
         if text is None:
             return 0
         codes = self._values.get(field)
@@ -243,7 +243,7 @@ class Registry:
 
     def add_rows(self, rows: Sequence[CaptureTuple]) -> int:
         """Add captures by their values; return how many were new."""
-        # Imported here: readers of the archive know this module, and not NumPy.
+        # Imported here: readers import this module, and do not need NumPy.
         from nwx.engine.embedded.captures.capture_writer import CaptureAdder, all_steps
         from nwx.engine.embedded.captures.cdx_order import IncomingCaptures
         from nwx.engine.embedded.captures.merges import merge_few
@@ -318,12 +318,12 @@ class Registry:
 
 
 def find_nums(db: sqlite3.Connection, ids: Iterable[bytes]) -> dict[bytes, int]:
-    """Return the numbers of those ids that have one."""
+    """Return the numbers of the ids that have one."""
     return dict(among(db, "SELECT id, num FROM ids WHERE id IN ({})", ids))
 
 
 def find_documents(db: sqlite3.Connection, ids: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
-    """Return number and precedence of those ids that are documents."""
+    """Return number and precedence of the ids that are documents."""
     command = "SELECT id, num, precedence FROM ids JOIN documents USING (num) WHERE id IN ({})"
     return {id: (num, rank) for id, num, rank in among(db, command, ids)}
 

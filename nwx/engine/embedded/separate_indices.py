@@ -1,4 +1,4 @@
-"""The indices of an archive folder that are stored in files of their own."""
+"""The indices of an archive folder that are stored in separate files."""
 
 import pkgutil
 import threading
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nwx.engine.facet_store import BlobFolder
 
 SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
-"""The indices that this module knows; the others are in `archive.sqlite` and in tantivy."""
+"""The indices in separate files; the others are in `archive.sqlite` and in tantivy."""
 
 _OWN_TABLES = {
     IndexName.CRAWLS: "nwx.engine.embedded.entries.crawl_index:EmbeddedCrawlIndex",
@@ -32,7 +32,7 @@ _OWN_TABLES = {
     IndexName.PICTURES: "nwx.engine.embedded.entries.picture_index:EmbeddedPictureIndex",
     IndexName.VECTORS: "nwx.engine.embedded.entries.vector_index:EmbeddedVectorIndex",
 }
-"""The indices whose speed needs tables of their own; all others are in an `EmbeddedEntryStore`."""
+"""The indices that need dedicated tables for speed; all others use an `EmbeddedEntryStore`."""
 
 
 class SeparateIndices:
@@ -70,18 +70,18 @@ class SeparateIndices:
         return BlobFolder(self._folder.path / "inlinks")
 
     def path(self, index: IndexName) -> Path:
-        """Return the file of an index with small entries, which may be missing."""
+        """Return the path of an index of small entries; the file may be missing."""
         return self._folder.path / f"{index}.db"
 
     def own(self, index: IndexName) -> OwnIndex:
-        """Return an index with small entries, the same each time."""
+        """Return an index of small entries, always the same object."""
         with self._guard:
             if index not in self._opened:
                 self._opened[index] = self._open(index)
             return self._opened[index]
 
     def _open(self, index: IndexName) -> OwnIndex:
-        # Imported here: an archive is searched and imported into without.
+        # Imported here: searches and imports do not need it.
         from nwx.engine.embedded.entries.store import EmbeddedEntryStore, entry_form
 
         declared = INDICES[index]
@@ -119,7 +119,7 @@ class SeparateIndices:
 
     def _stats(self, index: IndexName) -> IndexStats:
         made = {path.name.partition(".")[0] for path in self._folder.path.iterdir()}
-        if index not in made:  # then nothing is loaded for it
+        if index not in made:  # saves the imports
             return IndexStats(0, 0)
         if index is IndexName.FACETS:
             return self.facet_store().stats()
@@ -136,7 +136,7 @@ class SeparateIndices:
 
 
 class SeparateCapabilities(Engine):
-    """Engine methods for the indices stored in files of their own."""
+    """Engine methods for the indices stored in separate files."""
 
     _separate: SeparateIndices
 

@@ -1,4 +1,4 @@
-"""The rows of a batch as SQLite is given them, without what only the writer knows."""
+"""The SQLite rows of a batch, without the values that only the writer can assign."""
 
 import fcntl
 import os
@@ -23,7 +23,7 @@ class DocumentRow(NamedTuple):
     """The data of a document except its text.
 
     `num` is its number in a segment, 0 if its text is in none; then its entry is included. A row
-    that `amends` replaces the document of its capture.
+    that `amends` replaces a document of the same capture.
     """
 
     id: bytes
@@ -38,7 +38,7 @@ class DocumentRow(NamedTuple):
 
 
 class FileCaptures(NamedTuple):
-    """The captures of one file: values in the order of VALUE_FIELDS, without those two."""
+    """The captures of one file: values in the order of VALUE_FIELDS without these two."""
 
     collection: str
     source_file: str
@@ -74,7 +74,7 @@ class BatchRows:
 
 @dataclass(frozen=True, slots=True)
 class PackedBatches:
-    """Batches that are made when they are iterated over; packed they take a tenth of the memory."""
+    """Batches pickled until they are iterated over, in a tenth of the memory."""
 
     packed: tuple[bytes, ...]
 
@@ -95,7 +95,7 @@ class StagedRows:
 
 
 def batch_rows(batch: Batch) -> BatchRows:
-    """Return a batch as rows, all documents with their entries; of two with one id the better."""
+    """Return the rows of a batch, documents with their entries; of two with one id the better."""
     best: dict[str, IndexEntry] = {}
     for entry in map(document_entry, batch.documents):
         known = best.get(entry["id"])
@@ -130,7 +130,7 @@ def document_row(entry: IndexEntry) -> DocumentRow:
 
 
 def capture_rows(captures: Iterable[Capture]) -> tuple[FileCaptures, ...]:
-    """Return captures by their files."""
+    """Return captures grouped by file."""
     by_file: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
     for row in values_of(captures):
         by_file[row[:2]].append(row[2:])
@@ -151,7 +151,7 @@ def dates_rows(dates: Sequence[Dates]) -> tuple[DatesRow, ...]:
 
 
 def own_dates(documents: Iterable[Document]) -> Iterator[Dates]:
-    """Yield the date of each document's own capture, which it is found by in any case."""
+    """Yield the date of each document's own capture, so that no document lacks dates."""
     for document in documents:
         capture = document.capture
         key = document_key(capture.url, capture.digest)
@@ -172,15 +172,15 @@ _WIDTH = 8
 
 
 class Numbers:
-    """The next free number, in a file whose lock the system releases when a process dies."""
+    """The next free document number, in a file whose lock the system releases on process death."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def begin(self, first: int) -> None:
-        """Make `first` the next number that is given.
+        """Set the next number to `first`, in a new file.
 
-        A reader that outlived its killed import may take numbers meanwhile.
+        A staging process that outlived its killed import may take numbers meanwhile.
         """
         new = self._file.with_suffix(".new")
         new.write_bytes(first.to_bytes(_WIDTH, "big"))

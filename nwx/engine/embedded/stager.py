@@ -1,4 +1,4 @@
-"""Batches made ready for the writer by the processes that read."""
+"""Preparation of batches for the writer, in the processes that read archive files."""
 
 import pickle
 import sqlite3
@@ -27,10 +27,10 @@ from nwx.engine.embedded.text_writer import SegmentMaker
 from nwx.model import Batch, SourceFile
 
 SEGMENT_DOCUMENTS = 50
-"""So many documents at least are worth a segment of their own."""
+"""The number of new documents from which a segment is made for them."""
 
 _MOST_CHARACTERS = 5 << 20
-"""Of texts and links in a segment: tantivy takes about 1.5 times as many bytes for them."""
+"""Limit of texts and links in a segment; tantivy takes about 1.5 times as many bytes for them."""
 
 
 class Reading(Protocol):
@@ -40,11 +40,11 @@ class Reading(Protocol):
 
 
 class Stager(Staging):
-    """Builder of rows from batches, and of one segment for the texts of new documents.
+    """Builds rows from batches, and one segment for the texts of new documents.
 
-    The segment holds only documents whose ids have no number yet; their numbers are reserved here.
-    Other documents, which may replace a stored one, are passed on with their entries, and the
-    writer indexes them.
+    The segment holds only documents whose ids have no number yet; the stager reserves their
+    numbers. Other documents, which may replace a stored one, are passed on with their entries, and
+    the writer indexes them.
     """
 
     def __init__(self, folder: Folder, reading: Reading) -> None:
@@ -67,7 +67,7 @@ class Stager(Staging):
         rows = batch_rows(batch)
         with self._reading() as db:
             known = find_nums(db, [row.id for row in rows.documents])
-        # A document that comes again is a better one, and does not belong in the segment.
+        # A repeated document is a better version, and does not belong in the segment.
         new = [row.id for row in rows.documents if row.id not in known and row.id not in self._new]
         self._new.update(new)
         self._files += batch.files
@@ -87,7 +87,7 @@ class Stager(Staging):
     def finish(self) -> StagedBatch:
         segment = ""
         if self._segment is not None:
-            # What reading has freed, some 8 MB, is not to be held while the segment is made.
+            # Reading has freed some 8 MB, which must not be held while the segment is made.
             return_free_memory()
             with self._folder.our_errors():
                 segment = str(self._segment.finish())
@@ -112,7 +112,7 @@ class Stager(Staging):
         return dict(zip(ids, count(self._numbers.take(len(ids)))))
 
     def _indexed(self, rows: BatchRows, nums: dict[bytes, int], segment: SegmentMaker) -> BatchRows:
-        """Index the documents that have one of the numbers, and take these out; return the rows."""
+        """Index the documents in `nums`, removing them from it; return the rows."""
         documents: list[DocumentRow] = []
         for row in rows.documents:
             num = nums.pop(row.id, 0)

@@ -29,7 +29,7 @@ from nwx.model import IndexName
 
 @dataclass(frozen=True, slots=True)
 class _TableCheck:
-    """A query whose rows name what is wrong in the tables of an index."""
+    """A query that returns the names of faulty rows in the tables of an index."""
 
     index: IndexName
     query: str
@@ -99,16 +99,14 @@ _CHECKS = (
 
 
 def table_damage(db: sqlite3.Connection, *, only_dates: bool = False) -> Iterator[Damage]:
-    """Yield what differs between the tables of an archive, or of a separate dates index."""
-    with snapshot(db):  # writers go on meanwhile
+    """Yield the inconsistencies of the tables of an archive, or of a separate dates index."""
+    with snapshot(db):  # others may write meanwhile
         for check in _DATES_CHECKS if only_dates else _CHECKS:
             for (name,) in db.execute(check.query):
                 yield Damage(check.index, str(name), f"{check.message}; {RESTORE}", ROW)
         yield from _keys(db)
         yield from _dates_sum(db)
         if not only_dates:
-            # Imported here: it takes NumPy, and whatever else is checked does not.
-
             yield from capture_damage(db)
             yield from _ledger(db)
 
@@ -148,7 +146,7 @@ _HALF = np.uint64(32)
 
 
 def capture_damage(db: sqlite3.Connection) -> Iterator[Damage]:
-    """Yield what is wrong in the captures of an archive."""
+    """Yield the damage to the captures of an archive."""
     for run, captures in db.execute("SELECT run, captures FROM runs WHERE shown").fetchall():
         yield from _RunCheck(db, run).damage(captures)
     for table in ("blocks", "lookups", "months"):
@@ -162,7 +160,7 @@ def _damage(place: str, message: str) -> Damage:
 
 
 class _RunCheck:
-    """A run, whose blocks are read one after the other."""
+    """The check of a run, which reads its blocks in order."""
 
     def __init__(self, db: sqlite3.Connection, run: int) -> None:
         self._db, self._run = db, run
@@ -236,7 +234,7 @@ class _RunCheck:
 
 
 def _added(total: int, keys: KeyArray, ranks: KeyArray) -> int:
-    """Add entries to a sum over a set, which does not depend on their order."""
+    """Return a checksum with entries added; it does not depend on their order."""
     mixed = (keys * _FACTORS[0]) ^ (ranks * _FACTORS[1] + np.uint64(1))
     mixed = (mixed ^ mixed >> _HALF) * _FACTORS[0]
     return (total + int(np.sum(mixed ^ mixed >> _HALF, dtype=np.uint64))) & ((1 << 64) - 1)

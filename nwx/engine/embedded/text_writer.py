@@ -1,9 +1,9 @@
-"""What writes to the tantivy index of an archive, and segments that other processes made.
+"""The writer of the tantivy index of an archive, and of segments made by other processes.
 
-A segment is made in a separate folder, as an index of its own. To adopt it, its files are moved
-into the folder of the index and its name is added to `meta.json`, which tantivy replaces as a
-whole with each commit, as is done here. Before that, `.managed.json` lists the files, so that
-tantivy deletes them if the writer is killed in between.
+A segment is made in a separate folder, as a complete index. To adopt it, its files are moved into
+the folder of the index and its name is added to `meta.json`, which is replaced as a whole, as
+tantivy does with each commit. Before that, `.managed.json` lists the files, so that tantivy deletes
+them if the writer is killed in between.
 """
 
 import json
@@ -36,7 +36,7 @@ META, _MANAGED = "meta.json", ".managed.json"
 
 
 class SegmentMaker:
-    """What indexes documents in a new folder."""
+    """Indexes documents in a new folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -49,7 +49,7 @@ class SegmentMaker:
             self._writer.add_document(document)
 
     def finish(self) -> Path:
-        """Return the folder, once all is safe on disk."""
+        """Commit durably; return the folder."""
         with tantivy_errors():
             self._writer.commit()
             self._writer.wait_merging_threads()
@@ -57,7 +57,7 @@ class SegmentMaker:
 
 
 def segment_entries(folder: Path, nums: Collection[int]) -> Iterator[tuple[int, IndexEntry]]:
-    """Give the entries of documents of such a folder, by their numbers."""
+    """Yield the numbers and entries of documents in the folder of an index."""
     index = open_tantivy(schema(), folder)
     with tantivy_errors():
         index.reload()
@@ -90,7 +90,7 @@ def adopt_segments(index: Path, folders: Iterable[Path], instead_of: Collection[
 
 
 def read_meta(index: Path) -> dict[str, Any]:
-    """Return what tantivy notes of an index: its segments, and more."""
+    """Return the parsed `meta.json` of an index, with its segments."""
     found: dict[str, Any] = _read(index / META)
     return found
 
@@ -105,7 +105,7 @@ def _read(file: Path) -> Any:
 
 
 def replace_json(file: Path, content: object) -> None:
-    """Write a JSON file so that it is the old one or the new one, whatever happens."""
+    """Replace a JSON file atomically and durably."""
     new = file.with_name(f"{file.name}.new")
     with new.open("w", encoding="utf-8") as stream:
         json.dump(content, stream)
@@ -116,7 +116,7 @@ def replace_json(file: Path, content: object) -> None:
 
 
 def sync(path: Path) -> None:
-    """Let a file, or the names in a folder, outlast a power cut."""
+    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -147,7 +147,7 @@ def rewrite_segments(index: Path, work: Path) -> int:
 
 
 def _alone(index: Path, meta: dict[str, Any], segment: dict[str, Any], folder: Path) -> Path:
-    """Return a folder with an index of one segment only, as links to its files."""
+    """Return a folder with an index of one segment only, as hard links to its files."""
     folder.mkdir()
     for file in index.glob(f"{_file_id(segment)}.*"):
         os.link(file, folder / file.name)
@@ -156,7 +156,7 @@ def _alone(index: Path, meta: dict[str, Any], segment: dict[str, Any], folder: P
 
 
 def _copied(old: Path, new: Path) -> Path | None:
-    """Return a folder with the documents of `old`, indexed anew; None without documents."""
+    """Reindex the documents of `old` in `new` and return it; None without documents."""
     index = open_tantivy(schema(), old)
     with tantivy_errors():
         index.reload()
@@ -183,7 +183,7 @@ def _entries(searcher: DocumentSearcher) -> Iterator[tuple[int, IndexEntry]]:
 
 
 def _remove_unknown(index: Path) -> None:
-    """Remove the files of segments that do not belong to an index any more."""
+    """Delete the files of segments that an index no longer lists."""
     known = {_file_id(segment) for segment in read_meta(index)["segments"]}
     for file in index.iterdir():
         name = file.name.partition(".")[0]
@@ -196,15 +196,15 @@ def _file_id(segment: dict[str, Any]) -> str:
 
 
 MERGED_SEGMENTS = 12
-"""From so many segments on tantivy may merge some; a large import makes them of 5 MB."""
+"""The number of segments from which tantivy may merge some; large imports make them of 5 MB."""
 
 _HEAP_BYTES = 20_000_000
-"""For one thread: most documents come in segments that others made. tantivy wants 15 MB."""
+"""For one thread, as most documents come in adopted segments. tantivy needs at least 15 MB."""
 _NOBODY = 0  # numbers of documents begin at 1
 
 
 class TextWriter:
-    """Writer that adds documents to the index of a folder and deletes them.
+    """Adds documents to the index of a folder and deletes them.
 
     Segments are merged in the background between two commits.
     """
@@ -241,7 +241,7 @@ class TextWriter:
                 self._changed = True
 
     def delete(self, nums: Collection[int]) -> None:
-        """Delete the documents of these numbers, those added before included."""
+        """Delete documents by number, uncommitted ones included."""
         if nums:
             with tantivy_errors():
                 self._open_writer().delete_documents_by_query(nums_query(nums))
@@ -290,7 +290,6 @@ class TextWriter:
 
         `work` is a folder for temporary files.
         """
-        # Imported here: hardly any archive is ever purged.
         self.finish()
         with tantivy_errors():
             rewrite_segments(self._folder, work)
@@ -305,10 +304,10 @@ class TextWriter:
     def _open_writer(self) -> tantivy.IndexWriter:
         if self._writer is None:
             self._writer = self._index.writer(_HEAP_BYTES, num_threads=1)
-            # Files of a killed writer would be in the way of new ones of the same name.
+            # Files left by a killed writer would collide with new ones of the same name.
             self._writer.garbage_collect_files()
-            # tantivy gives a new writer's first operation the stamp of the last commit over
-            # again, and merges of segments of that commit can miss it: let it be no loss.
+            # tantivy reuses the last commit's stamp for a new writer's first operation, and merges
+            # of that commit's segments can miss it: this first operation has no effect.
             self._writer.delete_documents_by_query(nums_query([_NOBODY]))
         return self._writer
 

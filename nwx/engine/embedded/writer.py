@@ -1,4 +1,4 @@
-"""The single writer of an archive, and what takes entries out of a folder for good."""
+"""The single writer of an archive, and the purger of a folder."""
 
 import json
 import os
@@ -57,13 +57,13 @@ if TYPE_CHECKING:
 
 COMMIT_SECONDS = 30.0
 _CACHE_KIB = 1 << 10
-"""Part of the memory of each import, as it fills with the archive; the file is mapped besides."""
+"""Small, as it fills up in each import; the file is memory-mapped as well."""
 
 COMMIT_CHARACTERS = 400_000_000
 
 
 class ArchiveWriter:
-    """What holds the lock of an archive and writes to it, until it is closed."""
+    """The writer of an archive; it holds the archive's lock until closed."""
 
     def __init__(self, folder: Folder, wait_seconds: float = 0.0) -> None:
         self._folder = folder
@@ -104,7 +104,7 @@ class ArchiveWriter:
         self._numbers.begin(last + 1)
 
     def _repair(self) -> None:
-        """Delete the documents left by a killed writer."""
+        """Delete the texts of documents that a killed writer left without rows."""
         there = self._texts.count()
         if there == count_rows(self.db, IndexName.DOCUMENTS):
             return
@@ -132,13 +132,13 @@ class ArchiveWriter:
         self.commit()
 
     def _unindex(self, nums: Collection[int]) -> None:
-        """Delete documents that SQLite does not know any more."""
+        """Delete documents from tantivy that SQLite no longer has."""
         self._texts.delete(nums)
         self._texts.commit()
         add_rows(self.db, "unindexed", 1)  # readers look at tantivy when SQLite changes
 
     def write(self, staged: StagedRows) -> Written:
-        """Store batches with the next commit; one that cannot be stored undoes all of them."""
+        """Store batches with the next commit; if one cannot be stored, none is."""
         with self._working():
             stored: list[StoredRows] = []
             found: list[FileCaptures] = []
@@ -150,7 +150,7 @@ class ArchiveWriter:
                     dates += self._registry.add_dates(rows.dates)
                     self._write_files(rows.files)
                     self._characters += rows.characters
-                captures = self._registry.add_captures(found)  # of all: each call makes a run
+                captures = self._registry.add_captures(found)  # at once: each call makes a run
             self._index(staged.segment, stored)
             waited = time.monotonic() - self._began
             if self._characters > COMMIT_CHARACTERS or waited > COMMIT_SECONDS:
@@ -165,7 +165,7 @@ class ArchiveWriter:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Give the database for a change that is committed at once, what came before included."""
+        """Yield the database for a change that is committed at once, after all earlier ones."""
         with self._working():
             self.commit()
             with self._savepoint():
@@ -189,7 +189,7 @@ class ArchiveWriter:
             return deleted
 
     def remove_dates(self, dates: Sequence[Dates]) -> int:
-        """Remove dates, committed at once; return how many pairs there were."""
+        """Remove dates, committed at once; return how many pairs were removed."""
         with self._working():
             self.commit()
             with self._savepoint():
@@ -212,12 +212,12 @@ class ArchiveWriter:
                 return erase_deleted(self.db, wait_seconds)
 
     def commit(self) -> None:
-        """Make all that was written visible to readers and safe on disk."""
+        """Make everything written visible to readers and durable."""
         with self._working():
             if not self.db.in_transaction:
                 return
             with self._storing():
-                if self._folder.is_full():  # before one of the two stores has what the other lacks
+                if self._folder.is_full():  # before the two stores can differ
                     raise self._folder.full_error()
                 with self._folder.commit_lock(), self._replacing():
                     self._texts.commit()
@@ -229,7 +229,7 @@ class ArchiveWriter:
 
     @contextmanager
     def _replacing(self) -> Iterator[None]:
-        """Note which documents that readers know have their texts replaced before their rows."""
+        """Record, during a commit, the documents whose texts are replaced before their rows."""
         if self._replaced:
             replace_json(self._folder.replacing, sorted(self._replaced))
         yield
@@ -256,8 +256,8 @@ class ArchiveWriter:
                 os.close(self._lock)
 
     def _merge_captures(self) -> None:
-        """Merge runs of captures that take long; nobody else could write in between."""
-        # Imported here: readers of the archive know this module, and not NumPy.
+        """Merge long runs of captures, keeping the lock."""
+        # Imported here: readers import this module, and do not need NumPy.
         from nwx.engine.embedded.captures.merges import merge_many
 
         merge_many(self._folder, self.db, is_locked=True)
@@ -265,23 +265,23 @@ class ArchiveWriter:
     def _frequent_words(
         self, columns: "DocumentColumns", earlier: "StoredSets | None", changed: "Ints"
     ) -> "StoredSets":
-        # Imported here: it takes what searches take, and most archives are too small for it.
+        # Imported here: it loads the search modules, and most archives are too small to need it.
         from nwx.engine.embedded.documents.view import frequent_words
 
         return frequent_words(self._folder, columns, earlier, changed)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give the database as it is, uncommitted changes included, to one thread at a time."""
+        """Yield the database, uncommitted changes included, to one thread at a time."""
         with self.guard, self._folder.our_errors():
             yield self.db
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Allow one thread to work, unless writing has failed before.
+        """Admit one thread at a time; raise EngineError if writing has failed before.
 
-        A failure undoes all uncommitted changes. Later changes must not be stored then: the ledger
-        would list data that is missing.
+        A failure rolls back all uncommitted changes. Storing later ones would leave data missing
+        that the ledger lists.
         """
         with self.guard, self._folder.our_errors():
             if self._broken is not None:
@@ -290,7 +290,7 @@ class ArchiveWriter:
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
-        """Undo the SQLite changes made in the context on an error."""
+        """Roll back the SQLite changes made in the context on an error."""
         if not self.db.in_transaction:
             self.db.execute("BEGIN IMMEDIATE")
             self._began = time.monotonic()
@@ -298,7 +298,7 @@ class ArchiveWriter:
         try:
             yield
         except BaseException:
-            # SQLite itself undoes everything where the disk is full.
+            # SQLite itself rolls back everything if the disk is full.
             if not self.db.in_transaction:
                 self._fail("SQLite undid what was not committed")
             else:
@@ -309,7 +309,7 @@ class ArchiveWriter:
 
     @contextmanager
     def _storing(self) -> Iterator[None]:
-        """Undo all uncommitted changes on an error."""
+        """Roll back all uncommitted changes on an error."""
         try:
             with self._folder.our_errors():
                 yield
@@ -327,7 +327,7 @@ class ArchiveWriter:
             self.db.execute("ROLLBACK")
 
     def _index(self, segment: str, stored: Sequence[StoredRows]) -> None:
-        """Let tantivy have the texts of documents with the next commit."""
+        """Add the texts of documents to tantivy with the next commit."""
         with self._storing():
             for one in stored:
                 self._index_batch(one, Path(segment))
@@ -353,10 +353,10 @@ class ArchiveWriter:
 
 
 def finish_replacing(folder: Folder) -> bool:
-    """Finish a commit in which a writer was killed; return False if that is not possible.
+    """Finish a commit that a killed writer left unfinished; return False if that is impossible.
 
-    Backups are left alone, as the file of their database may be that of others too, and so are the
-    archives of other users, who could not write to what is made here.
+    Backups are left alone, as several may share the file of the database by hard links, and so are
+    the archives of other users, who could not write to files made by this one.
     """
     if folder.replacing.exists():
         database = folder.database.stat()
@@ -367,7 +367,7 @@ def finish_replacing(folder: Folder) -> bool:
 
 
 class EmbeddedPurger(Purger):
-    """Purges the archive in a folder; `writing` gives its one writer."""
+    """Purges the archive in a folder; `writing` returns its single writer."""
 
     def __init__(
         self,
