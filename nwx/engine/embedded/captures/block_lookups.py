@@ -1,4 +1,4 @@
-"""Where captures are (block numbers by digest or place), and the captures of a part of a block."""
+"""Look-ups of captures: block numbers by digest or place, and the captures in part of a block."""
 
 import sqlite3
 from bisect import bisect_left
@@ -25,14 +25,14 @@ _NAMES_KEPT = 200_000
 
 
 class FileNames(dict[str, tuple[str, ...]]):
-    """Collections and names of files by their codes, and the codes of each collection."""
+    """A cache of collections and names of files by code, and of the codes of each collection."""
 
     def __init__(self) -> None:
         super().__init__()
         self.codes: dict[str, set[str]] = {}
 
     def add(self, names: Mapping[str, tuple[str, ...]]) -> None:
-        """Keep further files; all others are forgotten where these become too many."""
+        """Add files; empty the cache first if it has grown beyond _NAMES_KEPT."""
         if len(self) > _NAMES_KEPT:
             self.clear()
             self.codes.clear()
@@ -42,7 +42,7 @@ class FileNames(dict[str, tuple[str, ...]]):
 
 
 class BlockPart(BlockColumns):
-    """The captures of a block between two positions, column by column as these are asked for."""
+    """The captures of a block between two positions; columns are decoded on first access."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class BlockPart(BlockColumns):
     ) -> None:
         self._db, self._block = db, block
         if block.is_plain and last == (f"{first[0]}!", "") and not first[1]:
-            # Urlkeys of plain blocks have no signs below `!`, so that these are all of one URL.
+            # Urlkeys of plain blocks have no characters below `!`, so these are all of one URL.
             self._begin, self._end = block.places_of_url(first[0])
             self["urlkey"] = [first[0]] * (self._end - self._begin)
         else:
@@ -64,17 +64,17 @@ class BlockPart(BlockColumns):
 
     @property
     def same(self) -> Same:
-        """What all captures have in each column of LINE_FIELDS."""
+        """The value that all captures share in each column of LINE_FIELDS, None if they differ."""
         return self._block.same
 
     def is_all_of(self, collection: str) -> bool:
-        """Return whether all captures are known to be of a collection."""
+        """Return whether all captures are known to belong to a collection."""
         known: FileNames | None = getattr(self._db, "names", None)
         codes = None if known is None else known.codes.get(collection)
         return codes is not None and codes.issuperset(self["source"])
 
     def chosen(self, which: Sequence[bool], fields: Iterable[str]) -> BlockColumns:
-        """Return some of the captures, {} if there are none; other columns are not read as far."""
+        """Return the chosen captures, {} if none; columns read later are limited to their range."""
         if not any(which):
             return {}
         first, last = which.index(True), len(which) - which[::-1].index(True)
@@ -108,12 +108,12 @@ class BlockPart(BlockColumns):
         return [one[one.find(":") + 1 :] for one in digests]
 
     def _files(self) -> list[tuple[str, ...]]:
-        """Return collection and name of the file of each capture."""
+        """Return the collection and name of each capture's file."""
         sources = self["source"]
         known: FileNames | None = getattr(self._db, "names", None)
         try:
             return list(map((known or {}).__getitem__, sources))
-        except KeyError:  # other threads may forget them at any moment
+        except KeyError:  # other threads may empty the cache at any moment
             names = _file_names(self._db, set(sources), known)
         try:
             return list(map(names.__getitem__, sources))
@@ -124,7 +124,7 @@ class BlockPart(BlockColumns):
 def _file_names(
     db: sqlite3.Connection, codes: set[str], known: FileNames | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return collection and name of files, and keep them with those that are known."""
+    """Return the collections and names of files by code, and cache them in `known`."""
     found = {code: name for code in codes if (name := (known.get(code) if known else None))}
     for code, *name in among(db, _NAMES, map(int, sorted(codes - found.keys()))):
         found[str(code)] = tuple(name)
@@ -134,10 +134,10 @@ def _file_names(
 
 
 DIGESTS, PLACES = 0, 1
-"""The kinds of look-ups."""
+"""The kinds of look-ups: by digest, and by file and offset."""
 
 MONTH = 6
-"""The first characters of a timestamp, which are its month."""
+"""The length of the month at the start of a timestamp."""
 
 BLOCK_BITS = 31
 OFFSET_BITS, SOURCE_BITS = 40, 23
@@ -154,12 +154,12 @@ _WITH = "SELECT data FROM lookups WHERE run = ? AND kind = ? AND key = ? ORDER B
 
 
 def digest_key(digest: str) -> int:
-    """Return the key of a digest: its last bytes."""
+    """Return the key of a digest, from its last 8 bytes."""
     return int.from_bytes(digest.encode()[-_BYTES:], "big") >> 1
 
 
 def place_key(source: int, offset: int) -> int:
-    """Return the key of a file and an offset."""
+    """Return the key of a file code and an offset, a hash if they are too large."""
     if source >> SOURCE_BITS or offset >> OFFSET_BITS:
         told = blake2b(f"{source} {offset}".encode(), digest_size=_BYTES).digest()
         return int.from_bytes(told, "big") >> 1
@@ -167,7 +167,7 @@ def place_key(source: int, offset: int) -> int:
 
 
 def rank_moment(timestamp: str) -> int:
-    """Return a number for a timestamp, smaller for later ones, the same for the very odd."""
+    """Return a number for a timestamp, smaller for later ones; out-of-range ones share a limit."""
     year, month, day = int(timestamp[:4]), int(timestamp[4:6]), int(timestamp[6:8])
     hour, minute, second = int(timestamp[8:10]), int(timestamp[10:12]), int(timestamp[12:14])
     days = (year * 12 + month - BASE_MONTHS) * 31 + day
@@ -175,7 +175,7 @@ def rank_moment(timestamp: str) -> int:
 
 
 def found_ranks(db: sqlite3.Connection, run: int, kind: int, key: int) -> Iterator[int]:
-    """Stream the ranks of the entries of a run with a key, in order."""
+    """Yield the ranks of a run's entries with a key, in order."""
     for command in (_BEFORE, _WITH):
         for (data,) in db.execute(command, (run, kind, key)):
             keys, ranks = unpacked(data)
@@ -186,7 +186,7 @@ def found_ranks(db: sqlite3.Connection, run: int, kind: int, key: int) -> Iterat
 
 
 def rank_parts(rank: int) -> tuple[int, int]:
-    """Return the moment and the number of the block of a rank."""
+    """Return the moment and the block number of a rank."""
     return rank >> BLOCK_BITS, rank & _BLOCK_MASK
 
 

@@ -1,7 +1,7 @@
-"""Captures packed by column: some hundred in CDX order are a block of two compressed frames.
+"""Captures packed by column: up to 128 in CDX order form a block of two compressed frames.
 
-The lines frame has what a CDX line is made of, the rest frame all else. A frame is a text: the
-columns one after the other, each its values one after the other, or once where all are the same.
+The lines frame has the fields of CDX lines, the rest frame all others. A frame is a text: its
+columns in sequence, each with its values in sequence, or a single value if all are equal.
 """
 
 import json
@@ -36,21 +36,21 @@ LINE_FIELDS = (
 )
 """The columns of the lines frame.
 
-`source` is the code of a file; `algorithm` is what the digests of a block all begin with, `digest`
-what comes behind it; `plain` says that the texts need no look before they are put into lines.
+`source` is the code of a file; `algorithm` is the common prefix of a block's digests, `digest` the
+part after it; `plain` means that the texts can be put into CDX lines unchecked.
 """
 
 REST_FIELDS = (
     *(name for name in VALUE_FIELDS[2:] if name not in LINE_FIELDS),
     "batch",
 )
-"""The columns of the rest frame; `batch` numbers what was stored together."""
+"""The columns of the rest frame; `batch` numbers the captures stored together."""
 
 STORED_FIELDS = (*VALUE_FIELDS[2:], "source", "batch")
-"""The columns that are packed, and that come out again."""
+"""The columns that are packed and unpacked."""
 
 WRITER_FIELDS = ("source", "batch")
-"""The columns that are known only to who writes; all others are made into texts before."""
+"""The columns that only the writer can assign; all others are converted to texts before."""
 
 _BEFORE = [name for name in LINE_FIELDS[:-3] if name != "algorithm"]
 _BEHIND_DIGEST = len(_BEFORE) - _BEFORE.index("digest")
@@ -65,7 +65,7 @@ NUMBER_FIELDS = frozenset(
         "batch",
     )
 )
-"""The columns of numbers, which may lack some: these are None, and "" in the texts of a block."""
+"""The columns of numbers; missing ones are None, and "" in the texts of a block."""
 
 _VALUE, _COLUMN, _SAME = "\x1f", "\x1e", "\x1d"
 _ODD = _SAME * 2
@@ -74,10 +74,10 @@ _SPACES = {ord(one): "-" for one in (_VALUE, _COLUMN, _SAME)}
 _PLAIN_SIGNS = bytes((*range(ord("!"), ord("~") + 1), *_SPACES))
 
 BlockColumns = dict[str, Any]
-"""Captures by the names of their columns, each a sequence of values."""
+"""Captures as columns by name, each a sequence of values."""
 
 Same = tuple[str | None, ...]
-"""The values that all captures of a block have in columns, None where they differ."""
+"""The values that all captures of a block share, by column; None where they differ."""
 
 
 Position = tuple[str, str]
@@ -85,13 +85,13 @@ Position = tuple[str, str]
 
 
 class BlockError(sqlite3.DatabaseError):
-    """A block that is not as it was written."""
+    """A damaged block."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 class BlockTexts(NamedTuple):
-    """The columns of a block as texts, but for those that a writer numbers: `source`, `batch`."""
+    """The columns of a block as texts, without those that the writer assigns (WRITER_FIELDS)."""
 
     before: str
     after: str
@@ -99,9 +99,9 @@ class BlockTexts(NamedTuple):
 
 
 def block_texts(columns: Mapping[str, Sequence[Any]], number: int) -> BlockTexts | None:
-    """Return the columns of a block as texts, None where a value has the signs between values.
+    """Return the columns of a block as texts, None if a value contains a separator.
 
-    A column may have a single value that all of the `number` captures have.
+    A column may have a single value, shared by all `number` captures.
     """
     before = [_column_text(columns, name) for name in _BEFORE]
     start, colon, _ = columns["digest"][0].partition(":")
@@ -128,7 +128,7 @@ def block_texts(columns: Mapping[str, Sequence[Any]], number: int) -> BlockTexts
 
 
 class BlockPacker:
-    """What packs one block after the other."""
+    """Packs blocks, one after the other."""
 
     def __init__(self) -> None:
         names = zstd.CompressionParameter
@@ -138,9 +138,10 @@ class BlockPacker:
     def packed(
         self, columns: Mapping[str, Sequence[Any]], texts: BlockTexts | None
     ) -> tuple[bytes, bytes]:
-        """Return the two frames of a block: STORED_FIELDS of some captures, and their texts.
+        """Return the two frames of a block.
 
-        Raises UnicodeEncodeError where UTF-8 cannot hold a text.
+        `columns` has the STORED_FIELDS, only WRITER_FIELDS if there are `texts`. Raises
+        UnicodeEncodeError on a text that UTF-8 cannot encode.
         """
         if texts is None:
             columns = {**columns, "algorithm": [""] * len(columns["urlkey"])}
@@ -176,7 +177,7 @@ def _shown(value: object) -> str:
 
 
 def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether all lines are those of captures, without blanks in their fields."""
+    """Return whether all lines are of plain HTTP captures, without spaces in their fields."""
     if text.isascii():
         if text.encode().translate(None, _PLAIN_SIGNS):
             return False
@@ -190,7 +191,7 @@ def _is_plain(text: str, columns: Mapping[str, Sequence[Any]]) -> bool:
 
 
 class Block:
-    """A block, taken apart column by column as these are asked for."""
+    """A block, whose columns are decoded on demand."""
 
     def __init__(self, number: int, lines: bytes, rest: bytes | None = None) -> None:
         if number < 1:
@@ -204,13 +205,13 @@ class Block:
             self._texts |= _columns(rest, REST_FIELDS)
 
     def places(self, first: Position, last: Position) -> tuple[int, int]:
-        """Return the places of the captures from one position up to, but without, another."""
+        """Return the range of the captures from one position up to, excluding, another."""
         keys = self.column("urlkey")
         begin = self._place_of(keys, *first)
         return begin, max(begin, self._place_of(keys, *last))
 
     def places_of_url(self, urlkey: str) -> tuple[int, int]:
-        """Return the places of the captures of a URL in a plain block, without a list of keys."""
+        """Return the range of the captures of a URL in a plain block, without splitting keys."""
         keys, one = str(self._texts["urlkey"]), f"{urlkey}{_VALUE}"
         if keys[:1] == _SAME:
             return (0, self.number) if keys[1:] == urlkey else (0, 0)
@@ -227,7 +228,7 @@ class Block:
         return begin, end
 
     def _place_of(self, keys: Sequence[str], urlkey: str, timestamp: str) -> int:
-        """Return the place of the first capture, by its urlkey and timestamp, not before others."""
+        """Return the index of the first capture at or after a urlkey and timestamp."""
         place = bisect_left(keys, urlkey)
         if timestamp and place < self.number and keys[place] == urlkey:
             end = bisect_right(keys, urlkey, place)
@@ -236,7 +237,7 @@ class Block:
 
     @property
     def same(self) -> Same:
-        """What all captures have in each column of LINE_FIELDS."""
+        """The value that all captures share in each column of LINE_FIELDS, None if they differ."""
         if self._same is None:
             texts = map(self._texts.get, LINE_FIELDS, repeat(_SAME))
             self._same = tuple(
@@ -245,7 +246,7 @@ class Block:
         return self._same
 
     def column(self, name: str, begin: int = 0, end: int | None = None) -> Sequence[str]:
-        """Return the values of a column, or some of them, all of them texts."""
+        """Return the values of a column, or a range of them, as texts."""
         end = self.number if end is None else end
         found = self._texts.get(name, _SAME)
         if isinstance(found, str):
@@ -263,7 +264,7 @@ class Block:
         return values[begin:end] if begin or end < len(values) else values
 
     def _step(self, name: str, text: str) -> int:
-        """Return how far the values of a column are apart, 0 where they are of several lengths."""
+        """Return the distance between values of a column, 0 if their lengths differ."""
         if (known := self._steps.get(name)) is not None:
             return known
         step, odd = divmod(len(text) + 1, self.number)
@@ -278,12 +279,12 @@ _BLOCKS_KEPT = 2_048
 
 @lru_cache(_BLOCKS_KEPT)
 def kept_block(number: int, lines: bytes) -> Block:
-    """Return a block without its rest; those that were read last are kept, some 20 kB each."""
+    """Return a block without its rest frame; the last ones read are cached, some 20 kB each."""
     return Block(number, lines)
 
 
 def unpacked_frame(frame: bytes) -> bytes:
-    """Return what is packed in a frame. Raises BlockError if it is damaged."""
+    """Return the decompressed data of a frame. Raises BlockError if it is damaged."""
     decoder = zstd.ZstdDecompressor()
     try:
         data = decoder.decompress(frame)
@@ -295,7 +296,7 @@ def unpacked_frame(frame: bytes) -> bytes:
 
 
 def _columns(frame: bytes, fields: Sequence[str]) -> dict[str, str | Sequence[str]]:
-    """Return the columns of a frame by their names; `plain` may be missing."""
+    """Return the columns of a frame by name; `plain` may be missing."""
     found: Sequence[str | Sequence[str]]
     data = unpacked_frame(frame)
     try:
@@ -316,7 +317,7 @@ END: Position = ("\U0010ffff", "")
 
 
 def chosen_captures(piece: BlockColumns, which: Sequence[bool]) -> BlockColumns:
-    """Return some of the captures of a piece, {} if there are none."""
+    """Return the chosen captures of a piece, {} if none."""
     if all(which):
         return piece
     if not any(which):

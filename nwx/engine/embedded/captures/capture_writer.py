@@ -1,4 +1,4 @@
-"""Captures packed into the blocks of a run, and taken out of blocks and look-ups."""
+"""Writes captures to the blocks of a run, and removes them from blocks and look-ups."""
 
 import sqlite3
 from collections import Counter, defaultdict
@@ -64,7 +64,7 @@ Entry = tuple[int, int]
 
 
 def remove_captures(db: sqlite3.Connection, places: Iterable[tuple[int, int]]) -> int:
-    """Delete captures by their files and offsets; return how many there were."""
+    """Delete captures by file code and offset; return the number deleted."""
     keys = {place_key(*place) for place in places}
     removed = 0
     for run in shown_runs(db):
@@ -79,7 +79,7 @@ def remove_captures(db: sqlite3.Connection, places: Iterable[tuple[int, int]]) -
 
 
 def remove_repeated(db: sqlite3.Connection, runs: Sequence[int]) -> int:
-    """Delete the captures of new runs that are there before, by the numbers of their blocks."""
+    """Delete repeated captures of new runs, keeping the first; return the number deleted."""
     copies: defaultdict[int, defaultdict[int, Counter[int]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
@@ -92,7 +92,7 @@ def remove_repeated(db: sqlite3.Connection, runs: Sequence[int]) -> int:
 
 
 def _remove(db: sqlite3.Connection, run: int, copies: Mapping[int, Counter[int]]) -> int:
-    """Delete so many captures of places (their keys) from blocks, the last ones of each."""
+    """Delete counted captures from numbered blocks, by place key, the last of equal ones first."""
     gone: dict[int, set[Entry]] = {kind: set() for kind in LOOKUP_KINDS}
     months: Counter[str] = Counter()
     for number, counts in copies.items():
@@ -175,7 +175,7 @@ def _remove_entries(db: sqlite3.Connection, run: int, kind: int, entries: set[En
 
 
 STEP_BLOCKS = 160
-"""So many blocks of captures are stored in one step."""
+"""The number of blocks of captures stored in one step."""
 
 _CODES = "SELECT name, code FROM sources WHERE collection = ? AND name IN ({})"
 _CODES_KEPT = 200_000
@@ -186,7 +186,7 @@ _Result = TypeVar("_Result")
 
 
 def all_steps(steps: Iterator[None] | Generator[None, None, _Result]) -> _Result:
-    """Take all steps in one transaction, and return what they come to."""
+    """Take all steps in one transaction, and return their result."""
     while True:
         try:
             next(steps)
@@ -196,7 +196,7 @@ def all_steps(steps: Iterator[None] | Generator[None, None, _Result]) -> _Result
 
 
 class RunWriter:
-    """Appends captures, which are in order, to a run that is not shown before `show`."""
+    """Appends captures in order to a run that is hidden until `show`."""
 
     def __init__(
         self,
@@ -219,9 +219,9 @@ class RunWriter:
     def append(
         self, chunk: CaptureChunk, number: int, places: KeyArray | None = None
     ) -> Generator[None, None, int]:
-        """Append captures as blocks numbered from `number` on, step by step; return the next one.
+        """Append captures as blocks numbered from `number`, step by step; return the next number.
 
-        `places` are the keys of their places, if these are known.
+        `places` are the keys of their places, if known.
         """
         columns = chunk.columns
         places = place_keys(columns) if places is None else places
@@ -260,17 +260,17 @@ class RunWriter:
             number += 1
 
     def finish(self) -> Iterator[None]:
-        """Put the look-ups of all that was appended in order, step by step."""
+        """Sort the look-ups of everything appended, step by step."""
         if self._parts > 1 or self._is_in_parts:
             yield from merge_entries(self._db, self.run)
 
     def show(self) -> None:
-        """Let readers see the run from the next commit on."""
+        """Show the run to readers, from the next commit on."""
         self._db.execute("UPDATE runs SET shown = 1 WHERE run = ?", (self.run,))
 
 
 class CaptureAdder:
-    """Adds captures in transactions of a connection, each once; all of them are one batch.
+    """Adds captures in transactions of a connection, without duplicates; all form one batch.
 
     Readers see them from the commit after `finish` on.
     """
@@ -285,7 +285,7 @@ class CaptureAdder:
         self._number = self._chunks = self._added = 0
 
     def add(self, captures: IncomingCaptures) -> Iterator[None]:
-        """Add captures step by step: each may be a transaction."""
+        """Add captures step by step; the caller may commit between steps."""
         new, keys = self._new(captures)
         if not len(keys):
             return
@@ -306,12 +306,12 @@ class CaptureAdder:
         return self._chunks > 0
 
     def put_in_order(self) -> Iterator[None]:
-        """Put the look-ups of all that was added in order, step by step."""
+        """Sort the look-ups of everything added, step by step."""
         for run, _ in self._runs:
             yield from run.finish()
 
     def finish(self) -> int:
-        """Let all be seen; return how many were new."""
+        """Show all captures to readers; return the number of new ones."""
         for run, months in self._runs:
             run.show()
             rows = [(run.run, month, number, self._batch) for month, number in months.items()]
@@ -325,7 +325,7 @@ class CaptureAdder:
         return self._added
 
     def _new(self, captures: IncomingCaptures) -> tuple[CaptureChunk, KeyArray]:
-        """Return the captures that are not there yet, with file and batch, and their places."""
+        """Return the captures not stored yet, with `source` and `batch`, and their place keys."""
         self._number_files(set(captures.files))
         codes = np.array([self._codes[file] for file in captures.files], np.uint64)
         sources, chunk = codes[captures.numbers], captures.chunk
@@ -342,7 +342,7 @@ class CaptureAdder:
         return chunk, keys
 
     def _number_files(self, files: AbstractSet[tuple[str, str]]) -> None:
-        """Give files that have no codes yet the next ones."""
+        """Assign codes to files that have none."""
         codes = self._codes
         if len(codes) > _CODES_KEPT:
             codes.clear()

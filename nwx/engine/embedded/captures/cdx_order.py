@@ -1,4 +1,4 @@
-"""Captures as they come in: many at a time, in CDX order, each once, as UTF-8 can hold them."""
+"""Incoming captures prepared for storing: sorted in CDX order, without duplicates, valid UTF-8."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,14 +20,14 @@ from nwx.engine.entries import clean_text
 from nwx.model import Capture
 
 SORTED_AT_ONCE = 100_000
-"""So many captures are put in order together."""
+"""The number of captures sorted together."""
 
 _FILE_FIELDS = VALUE_FIELDS[:2]
 _TEXT_FIELDS = [name for name in STORED_FIELDS if name not in WRITER_FIELDS]
 
 
 class CaptureChunk:
-    """Captures in CDX order, with all that is made of them without the lock of an archive."""
+    """Captures in CDX order, with all that can be computed without the lock of an archive."""
 
     def __init__(self, columns: BlockColumns) -> None:
         self.columns = columns
@@ -44,9 +44,9 @@ class CaptureChunk:
 
 
 class IncomingCaptures:
-    """Captures in CDX order; of several of one record the first is kept.
+    """Captures in CDX order; of several captures of one record the first is kept.
 
-    `numbers` tell which of the `files`, collections and names, each is of.
+    `numbers` are the positions of their files in `files`, pairs of collection and name.
     """
 
     def __init__(self, columns: CaptureColumns) -> None:
@@ -64,7 +64,7 @@ class IncomingCaptures:
         self.chunk = CaptureChunk(columns)
 
     def _order(self, urlkeys: Sequence[str], timestamps: Sequence[str]) -> list[int] | None:
-        """Return the order (CdxPlace) of the captures to keep, None where they are in it."""
+        """Return the order (CdxPlace) of the captures to keep, None if it is the present one."""
         collections, names = (
             _ranks(values)[self.numbers] for values in zip(*self.files, strict=True)
         )
@@ -73,7 +73,7 @@ class IncomingCaptures:
         is_new = np.ones(len(found), bool)
         is_new[1:] = np.any([np.diff(key[found]) for key in keys], axis=0)
         order: list[int] = found[is_new].tolist()
-        # Sorting keeps the order of equals: from the last of the keys to the first.
+        # Stable sorts, from the last key to the first.
         order.sort(key=timestamps.__getitem__)
         order.sort(key=urlkeys.__getitem__)
         return None if order == list(range(len(urlkeys))) else order
@@ -85,7 +85,7 @@ def _ranks(values: Sequence[str]) -> KeyArray:
 
 
 def incoming_captures(batches: Iterable[Sequence[Capture]]) -> Iterator[IncomingCaptures]:
-    """Yield captures, many at a time."""
+    """Yield captures, about SORTED_AT_ONCE at a time."""
     parts: list[CaptureValues] = []
     size = 0
     for batch in batches:
@@ -102,14 +102,14 @@ def incoming_captures(batches: Iterable[Sequence[Capture]]) -> Iterator[Incoming
 
 
 def _taken(parts: list[CaptureValues]) -> IncomingCaptures:
-    """Return captures in order, and keep none of them: they are much of the memory."""
+    """Return captures in order and empty `parts`, as they take much memory."""
     columns = joined_columns(parts)
     parts.clear()
     return IncomingCaptures(columns)
 
 
 def _clean(values: Sequence[object]) -> Sequence[object]:
-    """Return values, their texts as UTF-8 can hold them."""
+    """Return values, with texts that UTF-8 cannot encode cleaned."""
     try:
         "".join(values).encode()  # type: ignore[arg-type]
     except TypeError:

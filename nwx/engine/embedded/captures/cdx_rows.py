@@ -1,4 +1,4 @@
-"""Captures as rows and lines of a CDX, out of the columns of blocks."""
+"""CDX rows and lines made from the columns of blocks."""
 
 import json
 import sqlite3
@@ -29,7 +29,7 @@ _STORED = {
     CDX_FIELDS.index("offset"): ("source_file_offset",),
     FILENAME: ("source_file",),
 }
-"""The columns that the fields of a line are made of, where they are not called the same."""
+"""The columns from which fields of a line are made, where their names differ."""
 
 _ROW_FIELDS = (
     "urlkey",
@@ -42,7 +42,7 @@ _LINE_FIELDS = (*_ROW_FIELDS, "bare_digest", "plain")
 
 
 def rows_of(db: sqlite3.Connection, span: CdxSpan) -> Iterator[CdxRow]:
-    """Stream the rows of a span."""
+    """Yield the rows of a span."""
     for piece in _pieces(db, span, _ROW_FIELDS):
         yield from _rows(piece)
 
@@ -54,10 +54,10 @@ def _rows(piece: BlockColumns) -> Iterator[CdxRow]:
 
 
 def rows_behind(db: sqlite3.Connection, span: CdxSpan, last: CdxRow) -> Iterator[CdxRow]:
-    """Stream the rows of a span after one of its rows."""
+    """Yield the rows of a span after one of its rows."""
     position, place = f"{last.urlkey} {last.timestamp}", _place(last)
     if span.newest_first:
-        # Behind `!` come no more timestamps of the same beginning.
+        # `!` sorts after all places with this timestamp.
         part = replace(span, end=f"{position}!")
         return dropwhile(lambda row: _place(row) >= place, rows_of(db, part))
     part = replace(span, start=position)
@@ -65,7 +65,7 @@ def rows_behind(db: sqlite3.Connection, span: CdxSpan, last: CdxRow) -> Iterator
 
 
 def marks(db: sqlite3.Connection, span: CdxSpan, every: int) -> Iterator[str]:
-    """Stream the urlkey and timestamp of the first of every `every` captures of a span."""
+    """Yield the urlkey and timestamp of the first of every `every` captures of a span."""
     forward = replace(span, newest_first=False)
     begin = 0
     for piece in _pieces(db, forward, ("urlkey", "timestamp")):
@@ -88,7 +88,7 @@ def collections(db: sqlite3.Connection) -> list[str]:
 def line_blocks(
     reading: "Connected", streaming: "Connected", span: CdxSpan, form: CdxLineForm
 ) -> Iterable[CdxBlock] | None:
-    """Return the captures of a span as lines, with connections for short and for long reads."""
+    """Return the captures of a span as lines, None if newest first; long reads use `streaming`."""
     if span.newest_first:
         return None
     first, since, last, until = span.bounds()
@@ -103,7 +103,7 @@ def line_blocks(
 def _blocks_of_url(
     db: sqlite3.Connection, urlkey: str, span: CdxSpan, form: CdxLineForm
 ) -> list[CdxBlock] | None:
-    """Return the captures of a URL as lines, None where they are not read at once."""
+    """Return the captures of a URL as lines, None if they are too many to read at once."""
     parts = parts_of_url(db, urlkey)
     if parts is None:
         return None
@@ -141,18 +141,18 @@ def _blocks(
 
 
 _LinePlan = tuple[bool, Sequence[int], Sequence[str]]
-"""Whether all lines of a block are plain, the fields that differ, and the texts around them."""
+"""Whether all lines of a block are plain, the fields that vary, and the texts around them."""
 
 
 def _as_block(piece: BlockColumns, form: CdxLineForm) -> CdxBlock:
-    """Return captures as one text, or as rows where the lines are not plain."""
+    """Return captures as one text, or as rows if their lines are not plain."""
     same = piece.same if isinstance(piece, BlockPart) else _UNKNOWN
     is_plain, places, between = _line_plan(same, form)
     names = piece["source_file"] if FILENAME in places else ()
     if not (is_plain or all(piece["plain"])) or not _are_plain(names):
         return CdxBlock(rows=tuple(_rows(piece)))
     number = len(piece["timestamp"])
-    # Values and the texts between them by turns take less time than line by line.
+    # Alternating values and texts between them is faster than building line by line.
     texts = [sign for one in between[1:] for sign in ("", one)] * number
     for place, field in enumerate(places):
         texts[2 * place :: 2 * len(places)] = _texts(piece, field, bare=form.bare_digests)
@@ -166,7 +166,7 @@ _UNKNOWN: Same = (None,) * len(LINE_FIELDS)
 
 @lru_cache(1_000)
 def _line_plan(same: Same, form: CdxLineForm) -> _LinePlan:
-    """Return how the lines of a block are written."""
+    """Return the plan by which the lines of a block are written."""
     known = dict(zip(LINE_FIELDS, same, strict=True))
     places, between = [], [""]
     for place in form.places:
@@ -176,13 +176,13 @@ def _line_plan(same: Same, form: CdxLineForm) -> _LinePlan:
             between.append(" ")
         else:
             between[-1] += f"{value} "
-    # What follows the last field that differs is followed by what begins the next line.
+    # The text after the last varying field also contains the start of the next line.
     between[-1] = f"{between[-1][:-1]}\n{between[0] if places else ''}"
     return bool(known["plain"]), places, between
 
 
 def _same_text(known: Mapping[str, str | None], place: int) -> str | None:
-    """Return the value that a field of a CDX has in all captures of a block, None if unknown."""
+    """Return the value of a CDX field that all captures of a block share, None if unknown."""
     if place in (DIGEST, FILENAME):
         return None
     names = _STORED.get(place, (CDX_FIELDS[place],))
@@ -200,7 +200,7 @@ def _are_plain(names: Sequence[str]) -> bool:
 
 
 def _texts(piece: BlockColumns, place: int, *, bare: bool) -> Sequence[str]:
-    """Return a field of a CDX, out of the columns of captures."""
+    """Return the values of a CDX field from the columns of captures."""
     if place not in _STORED:
         values: Sequence[str] = piece[CDX_FIELDS[place]]
         return values

@@ -1,4 +1,4 @@
-"""Entries of the look-ups made, packed and merged, as arrays."""
+"""Entries of look-ups as arrays: created, packed and merged."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _DATA = "SELECT data FROM lookups WHERE id = ?"
 
 
 class LookupKeys:
-    """What captures are looked up by, as far as it needs no codes of files."""
+    """The look-up keys of captures, as far as they do not depend on file codes."""
 
     def __init__(self, columns: BlockColumns) -> None:
         digests, types = columns["digest"], columns["record_type"]
@@ -54,7 +54,7 @@ class LookupKeys:
         self._moments = _moments(columns["timestamp"]) << np.uint64(BLOCK_BITS)
 
     def entries(self, numbers: KeyArray, places: KeyArray) -> dict[int, tuple[KeyArray, KeyArray]]:
-        """Return the keys and ranks of captures that are in blocks of these numbers, by kind."""
+        """Return the keys and ranks of captures in blocks of these numbers, by kind."""
         ranks = self._moments | numbers
         return {
             DIGESTS: entries_in_order(self._digests, ranks[self._which]),
@@ -70,19 +70,19 @@ def lookup_entries(
 
 
 def number_array(values: Sequence[Any]) -> KeyArray:
-    """Return numbers, which may be texts, as an array."""
+    """Return numbers, or texts of numbers, as an array."""
     return np.array(list(map(int, values)), np.uint64)
 
 
 def place_keys(columns: BlockColumns) -> KeyArray:
-    """Return the keys of the places of stored captures."""
+    """Return the place keys of stored captures."""
     return keys_of_places(
         *(number_array(columns[name]) for name in ("source", "source_file_offset"))
     )
 
 
 def keys_of_places(sources: KeyArray, offsets: KeyArray) -> KeyArray:
-    """Return the keys of codes of files, and offsets."""
+    """Return the place keys of file codes and offsets."""
     keys = sources << np.uint64(OFFSET_BITS) | offsets
     odd = (sources >> np.uint64(SOURCE_BITS)) | (offsets >> np.uint64(OFFSET_BITS))
     for one in np.flatnonzero(odd).tolist():
@@ -117,7 +117,7 @@ def _moments(timestamps: Sequence[str]) -> KeyArray:
 
 
 def entries_in_order(keys: KeyArray, ranks: KeyArray) -> tuple[KeyArray, KeyArray]:
-    """Return entries in order, each once."""
+    """Return entries sorted by key and rank, without duplicates."""
     order = np.argsort(keys)
     if np.all(np.diff(found := keys[order])):
         return found, ranks[order]
@@ -129,20 +129,20 @@ def entries_in_order(keys: KeyArray, ranks: KeyArray) -> tuple[KeyArray, KeyArra
 
 
 class EntryWriter:
-    """What packs the entries of a kind of a run, given in order."""
+    """Packs and stores entries of one kind of a run, added in order."""
 
     def __init__(self, db: sqlite3.Connection, run: int, kind: int) -> None:
         self._db, self._run, self._kind = db, run, kind
         self._keys, self._ranks = np.empty(0, np.uint64), np.empty(0, np.uint64)
 
     def add(self, keys: KeyArray, ranks: KeyArray) -> None:
-        """Add entries behind the others."""
+        """Append entries."""
         self._keys = np.concatenate((self._keys, keys))
         self._ranks = np.concatenate((self._ranks, ranks))
         self._write(len(self._keys) - len(self._keys) % PACKED_ENTRIES)
 
     def close(self) -> None:
-        """Write the last ones."""
+        """Write the remaining entries."""
         self._write(len(self._keys))
 
     def _write(self, number: int) -> None:
@@ -164,7 +164,7 @@ class EntryWriter:
 
 
 def packed_entries(keys: KeyArray, ranks: KeyArray) -> bytes:
-    """Return entries as they are stored: the first bytes of all keys, then the second …"""
+    """Return entries in their stored form: the first bytes of all keys, then the second …"""
     planes = [
         np.ascontiguousarray(values.view(np.uint8).reshape(-1, 8).T).tobytes()
         for values in (np.ascontiguousarray(keys), np.ascontiguousarray(ranks))
@@ -184,9 +184,9 @@ def unpacked_entries(db: sqlite3.Connection, id: int) -> tuple[KeyArray, KeyArra
 def swept(
     db: sqlite3.Connection, runs: Sequence[int], kind: int, *, forget: bool = False
 ) -> Iterator[tuple[KeyArray, KeyArray, KeyArray]]:
-    """Stream all entries of runs in the order of key, rank and run, with the places of the runs.
+    """Yield all entries of runs by key, rank and run, with the positions of their runs in `runs`.
 
-    Also of a run whose entries were written by several writers. `forget` deletes what was read.
+    A run may have entries by several writers. `forget` deletes the entries read.
     """
     places = {run: place for place, run in enumerate(runs)}
     heads = db.execute(_HEADS.format(",".join(map(str, runs))), (kind,)).fetchall()
@@ -212,7 +212,7 @@ def swept(
 
 
 def merge_entries(db: sqlite3.Connection, run: int) -> Iterator[None]:
-    """Put the entries of a run, which several writers wrote, in order, step by step."""
+    """Sort the entries of a run that several writers wrote, step by step."""
     for kind in LOOKUP_KINDS:
         writer = EntryWriter(db, run, kind)
         for keys, ranks, _ in swept(db, [run], kind, forget=True):
@@ -222,7 +222,7 @@ def merge_entries(db: sqlite3.Connection, run: int) -> Iterator[None]:
 
 
 def known_places(db: sqlite3.Connection, runs: Sequence[int], keys: KeyArray) -> NDArray[np.bool_]:
-    """Return which keys of places there are in runs."""
+    """Return for each place key whether any of the runs has it."""
     known = np.zeros(len(keys), bool)
     for run in runs:
         if len(keys) < _FEW:

@@ -1,4 +1,4 @@
-"""Captures without documents, straight into SQLite: tantivy has no part in them."""
+"""Loading of captures without documents, directly into SQLite, without tantivy."""
 
 import os
 import sqlite3
@@ -27,15 +27,15 @@ _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
 _LONG_LOG_BYTES = 256 << 20
 _STEP_BYTES, _MOST_HELD_BYTES = 2 << 20, 16 << 20
-"""About what a step of a load writes, and how much is not committed at most."""
+"""The approximate bytes written by a step of a load, and the limit of uncommitted bytes."""
 _LOG_WAIT_SECONDS = 10.0
 _MERGE_WAIT_SECONDS = 10.0
 _LOADS_AT_ONCE = 2
-"""So many loads of a process have captures in memory: one is stored while another is read."""
+"""The number of loads of a process with captures in memory: one stores while another reads."""
 
 
 class Merging(Enum):
-    """Whether runs of captures are to be merged: later, or before more are stored."""
+    """Whether runs of captures need merging: no, later (DUE), or before more are stored (LATE)."""
 
     NONE, DUE, LATE = range(3)
 
@@ -43,7 +43,8 @@ class Merging(Enum):
 class Loader:
     """Holds the lock of an archive to load or unload captures, until unlocked.
 
-    Closed afterwards, which takes a while after a large load. Readers see all of a call or nothing.
+    Close it afterwards, which takes a while after a large load. Readers see all of a call or
+    nothing.
     """
 
     def __init__(self, folder: Folder, wait_seconds: float) -> None:
@@ -59,7 +60,7 @@ class Loader:
                 add_missing(self._db)
                 drop_unfinished(self._db, merging=folder.is_merging())
                 self._db.execute("PRAGMA wal_autocheckpoint = 0")  # done by `close`
-                # What is mapped would be the most of the memory, and is no faster to write to.
+                # A mapping would take most of the memory, and writing to it is no faster.
                 self._db.execute("PRAGMA mmap_size = 0")
                 self._shorten_log()
         except BaseException:
@@ -69,9 +70,9 @@ class Loader:
     def load(self, chunks: "Iterable[IncomingCaptures]") -> int:
         """Add captures; return how many were new.
 
-        Many are stored some at a time, and shown together in the end.
+        Many are stored in several steps, and shown to readers together at the end.
         """
-        # Imported here: whoever deletes captures, or reads them, does without NumPy.
+        # Imported here: deleting and reading captures does not need NumPy.
         from nwx.engine.embedded.captures.capture_writer import CaptureAdder
         from nwx.engine.embedded.captures.merges import MOST, merge_few, runs_to_merge
 
@@ -83,7 +84,7 @@ class Loader:
                         self._pause()
                     for _ in adder.add(captures):
                         self._pause()
-                    del captures  # before others are read
+                    del captures  # frees memory before others are read
                 for _ in adder.put_in_order():
                     self._pause()
                 new = adder.finish()
@@ -93,12 +94,12 @@ class Loader:
                     self.merging = Merging.LATE if is_late else Merging.DUE
                 return new
         except BaseException:
-            with suppress(sqlite3.Error):  # the next writer does it otherwise
+            with suppress(sqlite3.Error):  # else the next writer does it
                 drop_unfinished(self._db, merging=self._folder.is_merging())
             raise
 
     def _pause(self) -> None:
-        """Commit what is hidden yet if it is much, so that the log of the database stays short."""
+        """Commit hidden captures once they are many, so that the database's log stays short."""
         self._steps += 1
         size = self._folder.database.stat().st_size
         if self._steps * _STEP_BYTES < min(size // 8, _MOST_HELD_BYTES):
@@ -109,7 +110,7 @@ class Loader:
         self._db.execute("BEGIN IMMEDIATE")
 
     def unload(self, ids: Iterable[str]) -> int:
-        """Delete captures; return how many there were."""
+        """Delete captures; return the number deleted."""
         deleted = 0
         with self._transaction() as registry:
             for batch in batches(ids, _AT_ONCE):
@@ -121,22 +122,22 @@ class Loader:
         return count_rows(self._db, IndexName.CAPTURES)
 
     def unlock(self) -> bool:
-        """Release the lock, so that others may write; return whether `close` takes a while."""
+        """Release the lock for other writers; return whether `close` takes a while."""
         os.close(self._lock)
         return self._log_bytes() > _SHORT_LOG_BYTES
 
     def close(self) -> None:
-        """Checkpoint the log as far as nobody else needs it."""
-        # What was committed is safe in the log, which the next writer brings in otherwise.
+        """Checkpoint the log as far as no other connection needs it."""
+        # Committed data is safe in the log; else the next writer checkpoints it.
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._db.close()
 
     def merge(self) -> None:
-        """Merge the runs of captures that take long, and let others write in between."""
+        """Run long merges of captures, letting others write in between."""
         from nwx.engine.embedded.captures.merges import merge_many
 
-        # All captures are stored; the next writer merges them otherwise.
+        # All captures are stored; else the next writer merges them.
         with (
             suppress(sqlite3.Error),
             closing(connect(self._folder.database, read_only=False)) as db,
@@ -149,7 +150,7 @@ class Loader:
         return log.stat().st_size if log.exists() else 0
 
     def _shorten_log(self) -> None:
-        """Checkpoint a long log first.
+        """Checkpoint a long log before a load.
 
         Otherwise, if processes load one after another, each before the previous one closes, the log
         never restarts.
@@ -181,9 +182,9 @@ def _roll_back(db: sqlite3.Connection) -> None:
 
 
 def upgrade_folder(folder: Folder, write: Callable[[], object] | None = None) -> Upgrade:
-    """Bring a folder of an older format forward; return what was done since it was opened.
+    """Migrate a folder of an older format; return what was done since it was opened.
 
-    `write` opens it for writing texts, which brings these forward.
+    `write` opens it for writing texts, which migrates the documents index.
     """
     folder.check(writing=True)
     if folder.format < FORMAT:
@@ -204,29 +205,29 @@ def upgrade_folder(folder: Folder, write: Callable[[], object] | None = None) ->
 
 
 Loading = tuple[Loader, "Iterator[IncomingCaptures]"]
-"""A loader, and the captures that it is to load."""
+"""A loader, and the captures to load."""
 
 
 class EndingLoad(Protocol):
-    """A load that has stored all it has to store."""
+    """A load that has stored all its captures."""
 
     merging: Merging
 
     def unlock(self) -> bool:
-        """Let others write; return whether closing takes a while."""
+        """Release the lock; return whether `close` takes a while."""
 
     def close(self) -> None:
-        """Bring the log into the database."""
+        """Checkpoint the log."""
 
     def merge(self) -> None:
-        """Merge what it has stored with what was there."""
+        """Merge the stored captures with earlier ones."""
 
 
 class EndedLoads:
-    """Finished loads of an archive whose logs, and captures, threads bring into its database.
+    """Finished loads of an archive; threads checkpoint their logs and merge their captures.
 
-    A new load waits for the logs: one that many loads append to while it is read would never
-    restart.
+    A new load waits for the checkpoints: a log that many loads append to while it is read would
+    never restart.
     """
 
     def __init__(self) -> None:
@@ -239,24 +240,24 @@ class EndedLoads:
     def incoming(
         self, batches: Iterable[Sequence[Capture]]
     ) -> "Iterator[Iterator[IncomingCaptures]]":
-        """Give captures as they are stored; many are made ready before this, while others store."""
+        """Yield the captures to store; the first are prepared before, while another load stores."""
         if not batches:
             yield iter(())
             return
-        # Imported here: whoever deletes captures does without NumPy.
+        # Imported here: deleting captures does not need NumPy.
         from nwx.engine.embedded.captures.cdx_order import incoming_captures
 
         with self._few, rare_collections():
             chunks = incoming_captures(batches)
             first = next(chunks, None)
             read = chain(() if first is None else [first], chunks)
-            del first  # it would be kept until all others are loaded
+            del first  # else kept until all others are loaded
             yield read
 
     def end(self, load: EndingLoad) -> None:
-        """Unlock an archive at once; what takes a while is done in threads, unless merges are late.
+        """Unlock an archive at once; long work is done in threads, unless merges are late.
 
-        Then whoever stores more waits for them.
+        Late merges are done before returning, so that callers wait before they store more.
         """
         if load.unlock():
             self._start(self._closing, load.close)
@@ -275,11 +276,11 @@ class EndedLoads:
             threads.append(thread)
 
     def wait(self) -> None:
-        """Wait until all are closed."""
+        """Wait until all loads are closed."""
         self._join(self._closing)
 
     def finish(self) -> None:
-        """Wait until all are closed and merged."""
+        """Wait until all loads are closed and merged."""
         self._join(self._closing)
         self._join(self._merging)
 

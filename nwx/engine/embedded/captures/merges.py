@@ -1,4 +1,4 @@
-"""Runs of captures merged, and made of the tables of older archives."""
+"""Merging of runs of captures, and packing of older archives' tables into runs."""
 
 import os
 import sqlite3
@@ -35,25 +35,25 @@ from nwx.errors import EngineBusyError
 from nwx.model import IndexName
 
 FEWEST, MOST = 4, 10
-"""So many runs of about one size are merged, and so many there are at most."""
+"""The number of runs of similar size that are merged, and the most runs of an archive."""
 
 FEW_CAPTURES = 100_000
-"""So many captures at most are merged along with a commit."""
+"""The most captures merged together with a commit."""
 
 MERGED_AT_ONCE = 500
-"""So many captures of a merge are held at least, in 500 KB."""
+"""The fewest captures that a merge reads at once, some 500 KB."""
 
 _MOST_MERGED_AT_ONCE = 50_000
 _PARTS = 64
-"""So many parts of a merge at most, until they are large: look-ups of all are read together."""
+"""The most parts of a merge, until they are large; the look-ups of all are read together."""
 
 TURN_SECONDS = 0.5
-"""So long, and a step longer, does a merge keep others from writing."""
+"""The time, plus one step, for which a merge keeps others from writing."""
 
 _WAIT_SECONDS = 10.0
 _DELETED_AT_ONCE = 2_000
 _FREE_SHARE = 10
-"""One page in so many may be free after long merges."""
+"""One page in this many may be free after long merges."""
 
 _PAGES_AT_ONCE = 500
 _DELETE = "DELETE FROM {0} WHERE id IN (SELECT id FROM {0} WHERE run = ? LIMIT {1})"
@@ -66,11 +66,11 @@ _FREE_RUNS = (
 
 
 def runs_to_merge(db: sqlite3.Connection, most: int = 1 << 62) -> list[int]:
-    """Return the runs that are to be merged, none if they are few, of `most` captures in all.
+    """Return the runs to merge, of at most `most` captures in total; none if there are few.
 
-    Runs of about one size are merged with all smaller ones, into one of four times the size at
-    least: so often a capture is written again as the archive has such sizes. Those that a merge
-    between two steps is about to hide are left to it.
+    Runs of similar size are merged with all smaller ones, into one of at least four times the size:
+    a capture is rewritten once per size in the archive. Runs that an unfinished merge is about to
+    hide are left out.
     """
     found = db.execute(_FREE_RUNS, (MERGED,)).fetchall()
     sizes = [(captures.bit_length() - 1) // 2 for _, captures in found]
@@ -83,7 +83,7 @@ def runs_to_merge(db: sqlite3.Connection, most: int = 1 << 62) -> list[int]:
 
 
 def merge_few(db: sqlite3.Connection) -> None:
-    """Merge runs within a transaction, if that is quickly done."""
+    """Merge runs within a transaction, if they are small."""
     if runs := runs_to_merge(db, FEW_CAPTURES):
         merge_runs(db, runs)
 
@@ -91,19 +91,19 @@ def merge_few(db: sqlite3.Connection) -> None:
 def merge_many(
     folder: Folder, db: sqlite3.Connection, *, is_locked: bool = False, wait_seconds: float = 0.0
 ) -> None:
-    """Merge runs that take longer, unless somebody else does; others may write in between.
+    """Run long merges, unless another process does; others may write in between.
 
-    With `is_locked` the caller has the lock of the folder, and keeps it.
+    With `is_locked` the caller holds the lock of the folder, and keeps it throughout.
     """
     if not runs_to_merge(db):
         return
-    with suppress(EngineBusyError):  # who keeps the lock for long merges in the end
+    with suppress(EngineBusyError):  # its long holder merges in the end
         merging = folder.lock(wait_seconds, MERGE_LOCK)
         try:
             steps = _all_steps(db)
             while _goes_on(folder, db, steps, is_locked=is_locked):
                 if not is_locked:
-                    time.sleep(2 * MOST_PAUSE_SECONDS)  # so that who waits looks meanwhile
+                    time.sleep(2 * MOST_PAUSE_SECONDS)  # so that waiting writers get the lock
         finally:
             os.close(merging)
 
@@ -111,7 +111,7 @@ def merge_many(
 def _goes_on(
     folder: Folder, db: sqlite3.Connection, steps: Iterator[None], *, is_locked: bool
 ) -> bool:
-    """Take steps in a transaction for a while; return whether there are more."""
+    """Take steps in a transaction for TURN_SECONDS; return whether there are more."""
     lock = None if is_locked else folder.lock(_WAIT_SECONDS)
     try:
         end = time.monotonic() + TURN_SECONDS
@@ -131,9 +131,9 @@ def _all_steps(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _free_pages_returned(db: sqlite3.Connection) -> Iterator[None]:
-    """Return free pages to the file system, step by step, where they are many.
+    """Return free pages to the file system, step by step, if they are many.
 
-    Those of archives made without auto_vacuum stay, for what is stored later.
+    Archives made without auto_vacuum keep them for later data.
     """
     before = -1
     while (free := _number(db, "freelist_count")) != before:
@@ -141,7 +141,7 @@ def _free_pages_returned(db: sqlite3.Connection) -> Iterator[None]:
             return
         before = free
         for _ in range(_PAGES_AT_ONCE):
-            db.execute("PRAGMA incremental_vacuum(1)")  # Python's module takes one step of it
+            db.execute("PRAGMA incremental_vacuum(1)")  # sqlite3 runs only one step of it
         yield
 
 
@@ -155,10 +155,10 @@ def merge_runs(db: sqlite3.Connection, runs: Sequence[int]) -> None:
 
 
 def _merge_steps(db: sqlite3.Connection, runs: Sequence[int]) -> Iterator[None]:
-    """Merge runs step by step; in between, the transaction may be another one.
+    """Merge runs step by step; the caller may commit between steps.
 
-    Readers see the runs as they were until all is committed. Ends early if somebody has deleted
-    captures meanwhile, and the merged run with them.
+    Readers see the old runs until all is committed. Ends early if captures, and with them the
+    merged run, were deleted meanwhile.
     """
     marks = ",".join(map(str, runs))
     command = f"SELECT min(first_batch), max(last_batch) FROM runs WHERE run IN ({marks})"
@@ -200,7 +200,7 @@ def _merged_at_once(db: sqlite3.Connection, runs: Sequence[int]) -> int:
 def _next_captures(
     db: sqlite3.Connection, runs: Sequence[int], last: CdxPlace, most: int
 ) -> BlockColumns:
-    """Return the captures of runs behind a place, `most` or some more of them."""
+    """Return the next captures of runs after a place, `most` or a few more."""
     found: BlockColumns = {}
     for piece in captures_behind(db, last, STORED_FIELDS, runs=runs):
         for name, values in piece.items():
@@ -212,7 +212,7 @@ def _next_captures(
 
 @contextmanager
 def _names_kept(db: sqlite3.Connection) -> Iterator[None]:
-    """Look up names of files once; afterwards a writer may undo what it has named."""
+    """Cache file names in the context only, as a writer may later roll back new names."""
     if not isinstance(db, CaptureConnection):
         yield
         return
@@ -233,7 +233,7 @@ def _has(db: sqlite3.Connection, table: str) -> bool:
 
 
 def pack_older_captures(db: sqlite3.Connection, progress: ShowProgress) -> None:
-    """Pack the captures that are not packed yet, some at a time; no transaction is open."""
+    """Pack the captures not packed yet, in several transactions; none may be open."""
     if not _has(db, "captures"):
         return
     with transaction(db):
@@ -254,7 +254,7 @@ def pack_older_captures(db: sqlite3.Connection, progress: ShowProgress) -> None:
 
 
 def _begun(db: sqlite3.Connection) -> tuple[RunWriter, int]:
-    """Return the writer of the run, and the number of its next block."""
+    """Return the writer of the run being packed, and the number of its next block."""
     batch = _last_number(db)
     row = db.execute("SELECT run FROM runs WHERE NOT shown").fetchone()
     writer = RunWriter(db, (batch, batch), row[0] if row else 0)
@@ -275,7 +275,7 @@ def _last_number(db: sqlite3.Connection) -> int:
 
 
 def _chunks(db: sqlite3.Connection, last: CdxPlace) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the captures behind a place, in order, some at a time."""
+    """Yield the captures after a place, in order, many at a time."""
     names = {name for _, name, *_ in db.execute("PRAGMA table_info(captures)")}
     told = {"collection": "collection", "source_file": "name", "source": "source"}
     told["batch"] = str(_last_number(db))

@@ -1,7 +1,7 @@
-"""Captures read in CDX order: the blocks of a run one after the other, several runs merged.
+"""Reads of captures in CDX order: the blocks of each run in sequence, several runs merged.
 
-A run has captures in their order, cut into blocks. A load makes a run, or some; runs are merged
-as they become many. Runs that are not shown yet are still being written.
+A run has captures in CDX order, cut into blocks. A load makes one or more runs; runs are merged
+as they become many. Runs not yet shown are still being written.
 """
 
 import json
@@ -51,10 +51,10 @@ MERGED = -1
 """The `sources` of a run that is being merged, or was merged into another."""
 
 RUN_BITS = 32
-"""The bits of a block's number in its id."""
+"""The number of bits of a block's number in its id."""
 
 CdxPlace = tuple[str, str, str, int, str]
-"""What captures are in the order of: urlkey, timestamp, file, offset, collection."""
+"""The sort key of captures: urlkey, timestamp, file, offset, collection."""
 
 START: CdxPlace = ("", "", "", -1, "")
 """The place before all captures."""
@@ -64,7 +64,7 @@ ORDER_FIELDS = ("urlkey", "timestamp", "source_file", "source_file_offset", "col
 _StoredBlock = tuple[Any, ...]
 
 Choose = Callable[[BlockColumns], Sequence[bool]]
-"""Says which captures are wanted; nothing at all where all are."""
+"""Returns which captures are wanted; an empty sequence means all."""
 
 _ANY_BEFORE = (
     "(SELECT id FROM blocks WHERE run = :run AND (urlkey, timestamp) < (:{}, :{})"
@@ -76,10 +76,10 @@ _BETWEEN = (
     f" AND coalesce({_ANY_BEFORE.format('last', 'until')}, -1){{behind}} ORDER BY id {{order}}"
 )
 _FEW = 16
-"""Fewer blocks than so many, of all shown runs, are read at once."""
+"""Fewer blocks than this, of all shown runs, are read at once."""
 
 _FEW_OF_URL = 4
-"""So many blocks, at most, with captures of one URL are read before any of them is sent."""
+"""The most blocks with captures of one URL that are read before any is sent."""
 
 _OF_ALL = (
     "SELECT run, captures, lines{rest} FROM (SELECT run AS one FROM runs WHERE shown) CROSS JOIN"
@@ -94,7 +94,7 @@ _REST = frozenset(REST_FIELDS)
 
 
 class CaptureConnection(sqlite3.Connection):
-    """A connection to an archive, with the files that were met; None where codes may be undone."""
+    """A connection with a cache of file names; None where new codes may be rolled back."""
 
     names: FileNames | None = None
 
@@ -112,7 +112,7 @@ class _Snapshot:
 
 
 def snapshot(db: sqlite3.Connection) -> AbstractContextManager[None]:
-    """Let all questions asked inside see the same captures."""
+    """Return a context in which all queries see the same captures."""
     return nullcontext() if db.in_transaction else _Snapshot(db)
 
 
@@ -132,10 +132,10 @@ def captures_between(
     runs: Sequence[int] | None = None,
     behind_batch: int = 0,
 ) -> Iterator[BlockColumns]:
-    """Stream the captures from one position up to, but without, another, in pieces.
+    """Yield the captures from one position up to, excluding, another, in pieces.
 
-    All values are texts. `choose` may look at all `fields`. The order is that of places (CdxPlace).
-    Blocks without captures of batches behind `behind_batch` are passed over.
+    All values are texts. `choose` may read all `fields`. The order is that of places (CdxPlace).
+    Blocks without captures of batches after `behind_batch` are skipped.
     """
     values: dict[str, Any] = {
         "first": first[0],
@@ -162,9 +162,9 @@ def captures_between(
 
 
 def parts_of_url(db: sqlite3.Connection, urlkey: str) -> list[BlockPart] | None:
-    """Return the captures of a URL, None where they are many, or in several runs.
+    """Return the captures of a URL, None if they are many or in several runs.
 
-    One statement is asked, so that no snapshot is needed.
+    Runs a single statement, so no snapshot is needed.
     """
     last = f"{urlkey}!"
     values = {"first": urlkey, "since": "", "last": last, "until": ""}
@@ -184,7 +184,7 @@ def parts_of_url(db: sqlite3.Connection, urlkey: str) -> list[BlockPart] | None:
 def _few_blocks(
     db: sqlite3.Connection, values: Mapping[str, Any], form: tuple[bool, bool, bool]
 ) -> Sequence[Iterable[_StoredBlock]] | None:
-    """Return the blocks of all shown runs by run, None where they are not few."""
+    """Return the blocks of all shown runs by run, None if they are _FEW or more."""
     rows = db.execute(_command(_OF_ALL, *form), values).fetchall()
     if len(rows) == _FEW:
         return None
@@ -194,7 +194,7 @@ def _few_blocks(
 def captures_behind(
     db: sqlite3.Connection, place: CdxPlace, fields: Sequence[str], **options: Any
 ) -> Iterator[BlockColumns]:
-    """Stream the captures behind a place, as `captures_between` does, their places included."""
+    """Yield the captures after a place, as `captures_between` does, with ORDER_FIELDS."""
     wanted = tuple(dict.fromkeys((*fields, *ORDER_FIELDS)))
     for piece in captures_between(db, place[:2], END, wanted, **options):
         keys, times = piece["urlkey"], piece["timestamp"]
@@ -233,24 +233,24 @@ def _pieces(
 
 
 def text_of_place(place: CdxPlace) -> str:
-    """Return a place as a text."""
+    """Return a place as text, JSON."""
     return json.dumps(place)
 
 
 def place_of_text(text: str) -> CdxPlace:
-    """Return the place of such a text. Raises ValueError or TypeError on others."""
+    """Return the place from its text. Raises ValueError or TypeError on other texts."""
     urlkey, timestamp, file, offset, collection = json.loads(text)
     return str(urlkey), str(timestamp), str(file), int(offset), str(collection)
 
 
 def places_of(piece: BlockColumns) -> list[CdxPlace]:
-    """Return what the captures of a piece are in the order of."""
+    """Return the places of the captures of a piece."""
     keys, times, files, offsets, collections = (piece[name] for name in ORDER_FIELDS)
     return list(zip(keys, times, files, map(int, offsets), collections, strict=True))
 
 
 class _Head:
-    """What is left of the piece of a run that was read last."""
+    """The rest of the last piece read from a run."""
 
     def __init__(self, pieces: Iterator[BlockColumns]) -> None:
         self._pieces = pieces
@@ -264,7 +264,7 @@ class _Head:
         return bool(self.places)
 
     def take(self, begin: int, end: int) -> tuple[BlockColumns, list[CdxPlace]]:
-        """Take captures off one end."""
+        """Remove captures from one end and return them, with their places."""
         taken = {name: values[begin:end] for name, values in self.piece.items()}
         places = self.places[begin:end]
         left = slice(end, None) if not begin else slice(0, begin)
@@ -280,7 +280,7 @@ class _Head:
 def _merged(
     streams: Sequence[Iterator[BlockColumns]], *, newest_first: bool
 ) -> Iterator[BlockColumns]:
-    """Merge the pieces of runs; each piece is in ascending order itself."""
+    """Merge the pieces of runs; within a piece, the order is ascending."""
     heads = [_Head(stream) for stream in streams]
     while heads := [head for head in heads if head.fill()]:
         if len(heads) == 1:
@@ -307,7 +307,7 @@ def _joined(parts: Sequence[tuple[BlockColumns, list[CdxPlace]]]) -> BlockColumn
 
 
 def ordered(columns: BlockColumns, order: Sequence[int]) -> BlockColumns:
-    """Return captures in another order."""
+    """Return captures in the given order of positions."""
     if not order:
         return columns
     pick = itemgetter(*order, order[-1])
@@ -319,33 +319,33 @@ def ordered(columns: BlockColumns, order: Sequence[int]) -> BlockColumns:
 
 
 def is_one_value(values: Sequence[Any]) -> bool:
-    """Return whether values are all the same, as far as that is quickly told."""
+    """Return whether values are all the same; False if that takes long to find out."""
     return values[0] is values[-1] and values.count(values[0]) == len(values)
 
 
 def block_numbered(db: sqlite3.Connection, run: int, number: int) -> Block | None:
-    """Return a block by its number, None where there is none any more."""
+    """Return a block by its number, None if it no longer exists."""
     row = db.execute(_AT, (run << RUN_BITS | number,)).fetchone()
     return Block(*row) if row else None
 
 
 def drop_runs(db: sqlite3.Connection, runs: Iterable[int]) -> None:
-    """Delete runs with all they have."""
+    """Delete runs with their blocks, look-ups and months."""
     for run in runs:
         for table in RUN_TABLES:
             db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
 
 
 def drop_merged(db: sqlite3.Connection) -> None:
-    """Delete what merges have hidden: a merge that is going on begins anew."""
+    """Delete the hidden runs of merges; a merge in progress starts over."""
     runs = db.execute("SELECT run FROM runs WHERE NOT shown AND sources = ?", (MERGED,))
     drop_runs(db, [run for (run,) in runs.fetchall()])
 
 
 def drop_unfinished(db: sqlite3.Connection, *, merging: bool) -> None:
-    """Delete the runs, and the names of files, that a writer left who did not come to its end.
+    """Delete the runs and file names that an interrupted writer left behind.
 
-    Those of merges stay if somebody is `merging`.
+    Runs of merges stay if a process is `merging`.
     """
     hidden = dict(db.execute("SELECT run, sources FROM runs WHERE NOT shown").fetchall())
     loaded = {run: known for run, known in hidden.items() if known != MERGED}

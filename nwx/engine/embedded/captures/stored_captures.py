@@ -1,4 +1,4 @@
-"""The captures of an archive in a folder, looked up, and in the order of storing."""
+"""Look-ups of the captures of an archive in a folder, and reads in the order of storing."""
 
 import re
 import sqlite3
@@ -58,13 +58,13 @@ _BLOCKS_KEPT = 16
 
 
 def captures_of_columns(piece: BlockColumns) -> Iterator[Capture]:
-    """Yield the captures of a piece, which has all VALUE_FIELDS."""
+    """Yield the captures of a piece that has all VALUE_FIELDS."""
     columns = [values_of_column(piece, name) for name in VALUE_FIELDS]
     return map(capture_of_values, zip(*columns, strict=True))
 
 
 def values_of_column(piece: BlockColumns, name: str) -> Sequence[Any]:
-    """Return a column with numbers as such."""
+    """Return a column, NUMBER_FIELDS converted to numbers or None."""
     values = piece[name]
     return [int(one) if one else None for one in values] if name in NUMBER_FIELDS else values
 
@@ -72,16 +72,16 @@ def values_of_column(piece: BlockColumns, name: str) -> Sequence[Any]:
 def stored_captures(
     db: sqlite3.Connection, first: Position, last: Position, *, newest_first: bool = False
 ) -> Iterator[Capture]:
-    """Stream the captures from one position up to, but without, another."""
+    """Yield the captures from one position up to, excluding, another."""
     pieces = captures_between(db, first, last, VALUE_FIELDS, newest_first=newest_first)
     return (capture for piece in pieces for capture in captures_of_columns(piece))
 
 
 def captures_with_digest(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
-    """Stream captures, as `CaptureIndex.captures_of_digest` does."""
+    """Yield captures, as `CaptureIndex.captures_of_digest` does."""
     found = _of_url(db, digest, urlkey) if urlkey else _of_any_url(db, digest)
     for _, some in groupby(found, key=lambda capture: rank_moment(capture.timestamp)):
-        # Those of the same moment, which is also that of very odd timestamps.
+        # Captures of one moment; out-of-range timestamps share one.
         held = sorted(some, key=itemgetter(*_LAST_FIRST))
         yield from sorted(held, key=lambda capture: capture.timestamp, reverse=True)
 
@@ -127,7 +127,7 @@ def _holding(piece: BlockColumns, digest: str) -> list[bool]:
 
 
 def capture_at(db: sqlite3.Connection, source: int, offset: int) -> Capture | None:
-    """Return the capture of a file and an offset."""
+    """Return the capture at a file code and offset, None if there is none."""
     for run in shown_runs(db):
         for number in found_ranks(db, run, PLACES, place_key(source, offset)):
             if block := block_numbered(db, run, number):
@@ -140,7 +140,7 @@ def capture_at(db: sqlite3.Connection, source: int, offset: int) -> Capture | No
 
 
 def source_codes(db: sqlite3.Connection, names: Iterable[str]) -> dict[str, int]:
-    """Return the codes of those files (`collection/name`) that are known."""
+    """Return the codes of the known files among `names` (`collection/name`)."""
     command = "SELECT code FROM sources WHERE collection = ? AND name = ?"
     rows = {
         full: db.execute(command, (collection, name)).fetchone()
@@ -167,7 +167,7 @@ def last_batch(db: sqlite3.Connection) -> int:
 def stored_since(
     db: sqlite3.Connection, mark: str, until: str, collection: str
 ) -> Iterator[tuple[Capture, str]]:
-    """Stream captures, as `CaptureIndex.captures_since` does."""
+    """Yield captures, as `CaptureIndex.captures_since` does."""
     end = last_batch(db)
     last = _read(until, end).done if until else end
     begun = _read(mark or "0", end)
@@ -191,7 +191,7 @@ def _read(mark: str, end: int) -> _Mark:
 
 
 def _within(db: sqlite3.Connection, mark: _Mark, collection: str) -> Iterator[tuple[Capture, str]]:
-    """Stream the captures of some batches behind a place, in CDX order."""
+    """Yield the captures of a range of batches after a place, in CDX order."""
     found = db.execute(
         "SELECT run FROM runs WHERE shown AND last_batch > ? AND first_batch <= ?", mark[:2]
     )
@@ -237,7 +237,7 @@ def _near_captures(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list
 
 
 def _lowest_status(db: sqlite3.Connection, urlkey: str) -> int | None:
-    # Most keys that are asked for were never captured, or in one run: no runs need merging.
+    # Most urlkeys were never captured, or are in one run, so that no runs need merging.
     parts = parts_of_url(db, urlkey)
     if parts is not None:
         found = chain.from_iterable(
@@ -260,7 +260,7 @@ class StoredCaptures(CaptureIndex):
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Yield a connection that sees everything written, for a short answer."""
+        """Yield a connection that sees everything written, for short reads."""
 
     @abstractmethod
     def _streaming(self) -> AbstractContextManager[sqlite3.Connection]:
@@ -273,7 +273,7 @@ class StoredCaptures(CaptureIndex):
             )
 
     def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
-        """Stream some fields of all captures by column, as texts, out of the stored blocks."""
+        """Yield some fields of all captures by column, as texts, from the stored blocks."""
         held: dict[str, list[str]] = {name: [] for name in fields}
         with self._streaming() as db, snapshot(db):
             for piece in captures_between(db, BEGINNING, END, fields):
@@ -286,7 +286,7 @@ class StoredCaptures(CaptureIndex):
                 yield dict(held)
 
     def document_languages(self) -> Iterator[tuple[int, str]]:
-        """Stream the languages of documents, of the columns instead of the hits of a search."""
+        """Yield the starts of ids and the languages of documents, from SQLite, without a search."""
         with self._streaming() as db, snapshot(db):
             yield from db.execute(_LANGUAGES)
 
@@ -320,7 +320,7 @@ class StoredCaptures(CaptureIndex):
                 yield from cdx_rows.rows_behind(db, span, first[-1])
 
     def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterable[CdxBlock] | None":
-        """Stream the captures of a span as lines, None for those with the newest first."""
+        """Return the captures of a span as lines, None for a span with the newest first."""
         return cdx_rows.line_blocks(self._reading, self._streaming, span, form)
 
     def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
