@@ -1,1 +1,1 @@
-"""Where indices live: one interface, two engines."""
+"""Engines, which store the indices of an archive: one interface, several implementations."""

@@ -2,11 +2,11 @@
 
 Elasticsearch's tokenizer `standard` is Lucene's grammar of UAX #29
 (StandardTokenizerImpl.jflex) with the tables of Unicode 12.1. The pattern below follows that
-grammar rule by rule, so that both engines see the same tokens. tantivy's regular expressions
-run without an automaton and are slow, so texts are tokenized here, ASCII words by a fast path
-and others once per word, lower-cased and folded; tantivy gets the tokens apart by blanks.
-The possessives of English and the articles before an apostrophe, which the mapping lists, are left
-out as Lucene's filters do it: `children's` is `children`, `l'école` is `ecole`.
+grammar rule by rule, so that all engines produce the same tokens. tantivy's regular expressions
+run without an automaton and are slow, so this module tokenizes texts, ASCII words by a fast path
+and others once per word, lower-cased and folded; tantivy gets the tokens separated by spaces.
+English possessives, and the articles before an apostrophe that the mapping lists, are removed as
+by Lucene's filters: `children's` is `children`, `l'école` is `ecole`.
 """
 
 import re
@@ -17,14 +17,14 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 from nwx import mappings
 
 ANALYZER = "text-2"
-"""Has another number after each change of the tokens, so that older indices are made anew."""
+"""The number is raised with each change of the tokens, so that older indices are rebuilt."""
 
 MAX_TOKEN_UNITS = 255
-"""Lucene cuts tokens that are longer, in UTF-16 units."""
+"""The limit, in UTF-16 units, at which Lucene cuts longer tokens."""
 
 _AGE = r"\p{age=12.1}"
 _PREPENDED = r"\x{600}-\x{605}\x{6DD}\x{8E2}"
-# Letters in today's Unicode, and format characters in the tables of Lucene.
+# Letters in current Unicode, but format characters in Lucene's tables.
 _ONCE_FORMAT = r"\x{70F}\x{110BD}\x{110CD}"
 _EXTEND = rf"[[\p{{wb=Format}}\p{{wb=Extend}}\p{{wb=ZWJ}}]&&{_AGE}]{_PREPENDED}{_ONCE_FORMAT}"
 _SOUTH_EAST_ASIAN = (
@@ -34,7 +34,7 @@ _SOUTH_EAST_ASIAN = (
     r"\x{1173A}\x{1173B}\x{1173F}"
 )
 
-_NARROW_BLANK = "\u202f"  # joins numbers in UAX #29, parts words in Python and tantivy
+_NARROW_BLANK = "\u202f"  # joins numbers in UAX #29, separates words in Python and tantivy
 _NARROW_BLANK_TOKEN = "\ufdd0"
 _MIDDLE_SIGNS = (
     ".':,;\u00b7\u0387\u055f\u05f4\u066c\u2018\u2019\u2024\u2027\ufe13\uff07\uff0e\uff1a"
@@ -54,7 +54,7 @@ _LOOSE_JOINER = re.compile(rb"(?<![A-Za-z0-9_])_+(?![A-Za-z0-9_])")
 
 
 def tokenized(text: str) -> str:
-    """Return the tokens of a text apart by blanks, as they are stored in the index."""
+    """Return the tokens of a text separated by spaces, as stored in the index."""
     found = whole_tokens(text)
     if "'" in found:
         found = " ".join([_shortened(one) if "'" in one else one for one in found.split(" ")])
@@ -62,7 +62,7 @@ def tokenized(text: str) -> str:
 
 
 def whole_tokens(text: str) -> str:
-    """Return the tokens of a text apart by blanks, with articles and possessives."""
+    """Return the tokens of a text separated by spaces, with articles and possessives."""
     if text.isascii():
         found = _ascii_tokens(text.replace("\n", " "))
     else:
@@ -76,7 +76,7 @@ def tokens(text: str) -> list[str]:
 
 
 def query_tokens(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text of a query, which is looked up in several fields."""
+    """Return the tokens of a query's text; short ones are cached, as several fields need them."""
     return _kept_tokens(text) if len(text) <= MAX_TOKEN_UNITS else tuple(tokens(text))
 
 
@@ -86,7 +86,7 @@ def _kept_tokens(text: str) -> tuple[str, ...]:
 
 
 def fold(text: str) -> str:
-    """Return a text lower-cased, folded and without its article, as tokens are."""
+    """Return a text lower-cased, folded and without its article, like a token."""
     return _without_article(folded(text))
 
 
@@ -118,12 +118,12 @@ def _folder() -> TextAnalyzer:
 
 @cache
 def text_analyzer() -> TextAnalyzer:
-    """Return what takes `tokenized` texts apart for tantivy."""
+    """Return the analyzer that splits `tokenized` texts for tantivy."""
     return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 def _ascii_tokens(text: str) -> str:
-    """Return the tokens of a text of ASCII, lines kept."""
+    """Return the tokens of an ASCII text, line breaks kept."""
     kept = _LOOSE_SIGN.sub(b" ", text.encode("ascii").translate(_SIGNS))
     if b"_" in kept:
         kept = _LOOSE_JOINER.sub(b" ", kept)
@@ -146,7 +146,7 @@ def _short_word_tokens(word: str) -> str:
 
 
 def _word_tokens(word: str) -> str:
-    """Return the tokens of a run without blanks, ideographs taken one by one first."""
+    """Return the tokens of a run without spaces; long runs are first split at ideographs."""
     if len(word) < 24:
         return _short_word_tokens(word)
     if _THAI.fullmatch(word):
@@ -166,7 +166,7 @@ def _exact_tokens(text: str) -> str:
 
 
 def _has_long(found: str) -> bool:
-    """Return whether there is a token that may have to be cut, from blank to blank."""
+    """Return whether any token, between spaces, may have to be cut."""
     longest = MAX_TOKEN_UNITS // 2
     start = 0
     while len(found) - start > longest:
@@ -177,14 +177,14 @@ def _has_long(found: str) -> bool:
 
 
 def _with_cuts(found: str) -> str:
-    """Return tokens apart by blanks, the long ones in pieces."""
+    """Return tokens separated by spaces, with long ones cut."""
     return " ".join(
         token if len(token) <= MAX_TOKEN_UNITS // 2 else _cut(token) for token in found.split(" ")
     )
 
 
 def _cut(token: str) -> str:
-    """Return a long token in pieces apart by blanks; signs at the cuts fall away."""
+    """Return the pieces of a long token separated by spaces; punctuation at the cuts is dropped."""
     pieces = []
     while token := token.lstrip(_MIDDLE_SIGNS):
         length = min(len(token), MAX_TOKEN_UNITS)
@@ -201,12 +201,12 @@ def _units(text: str) -> int:
 
 @cache
 def _tokenizer() -> TextAnalyzer:
-    """Return the grammar itself."""
+    """Return the analyzer for the whole grammar."""
     return TextAnalyzerBuilder(Tokenizer.regex(_token_pattern())).build()
 
 
 def _token_pattern() -> str:
-    """The whole grammar; alternatives are in the order in which the longest match wins."""
+    """Return the whole grammar, its alternatives ordered so that the longest match wins."""
     south_east_asian = _extended(rf"[[{_SOUTH_EAST_ASIAN}]&&{_AGE}]--[\x{{1A7F}}]") + "+"
     single = _extended(rf"[[\p{{sc=Han}}\p{{sc=Hiragana}}]&&{_AGE}]--\x{{16FE2}}")
     return f"{_word_pattern()}|{_emoji_pattern()}|{south_east_asian}|{single}"
@@ -232,14 +232,14 @@ def _word_pattern() -> str:
 
 
 def _emoji_pattern() -> str:
-    """TR51's emoji sequences, as Lucene takes them."""
+    """Return the pattern of TR51's emoji sequences, as Lucene matches them."""
     cling = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}]]*"
     apart = rf"[[{_EXTEND}]--[\x{{FE0E}}\x{{FE0F}}\x{{200D}}]]*"
     other = r"\p{wb=Regional_Indicator}0-9#*©®™\x{3030}\x{303D}\p{Emoji_Modifier}"
-    reserved = r"\x{1FA6E}-\x{1FFFD}"  # kept for emoji once, and given to other symbols since
+    reserved = r"\x{1FA6E}-\x{1FFFD}"  # once reserved for emoji, since assigned to other symbols
     emoji = rf"[\p{{Extended_Pictographic}}{reserved}[\p{{Emoji}}--[{other}]]]"
     modified = rf"(?:\p{{Emoji_Modifier_Base}}{cling})?\p{{Emoji_Modifier}}"
-    # What joins two stands between them rather than that it clings to the first.
+    # A joiner stands between two emoji; it does not extend the first.
     joined = rf"(?:(?:{modified}{apart}|{emoji}{apart}\x{{FE0F}}?)\x{{200D}}+)*"
     last = rf"(?:{modified}{cling}|{emoji}{cling}\x{{FE0F}}?)"
     lead = rf"(?:\x{{200D}}+(?:\p{{Emoji_Modifier_Base}}{cling}\p{{Emoji_Modifier}}|{emoji}){apart}"
@@ -251,7 +251,7 @@ def _emoji_pattern() -> str:
 
 
 def _extended(characters: str) -> str:
-    """WB4: a character and the marks that cling to it."""
+    """Return the pattern of a character and the marks that extend it (WB4)."""
     return rf"(?:[{characters}][{_EXTEND}]*)"
 
 
@@ -270,13 +270,13 @@ _STOP_WORDS = {
     "ru": "russian",
     "sv": "swedish",
 }
-"""The languages whose stop words tantivy knows: the lists of the Snowball project."""
+"""The languages for which tantivy has stop words: the lists of the Snowball project."""
 
 
 def written_words(text: str, language: str = "") -> dict[str, str]:
-    """Return the words of a text in lower case by their tokens, without those of no meaning.
+    """Return the lower-case words of a text by token, without the stop words of `language`.
 
-    Articles and possessives at an apostrophe are left out, as in tokens: `l'été` is `été`.
+    Articles and possessives at an apostrophe are removed, as in tokens: `l'été` is `été`.
     """
     words = dict.fromkeys(map(_own_word, whole_tokens(text).lower().split()))
     kept = list(words)

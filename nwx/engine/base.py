@@ -56,9 +56,9 @@ class EngineTraits:
 
 @dataclass(frozen=True, slots=True)
 class StagedBatch:
-    """Batches for which a `Staging` did all the work that any process can do.
+    """Batches prepared by a `Staging`, as far as processes other than the writer can.
 
-    `files` are their ledger entries. `content` is the engine's data to complete them, cheap to
+    `files` are their ledger entries. `content` is the engine's data for storing them, cheap to
     pickle.
     """
 
@@ -67,23 +67,23 @@ class StagedBatch:
 
 
 class Staging(ABC):
-    """Does the part of storing batches that any process can do; for one thread.
+    """Prepares batches in any process, for the writer to store; not thread-safe.
 
     No document of a batch may share its key with another (`nwx.importing.sole_import`).
     """
 
     @abstractmethod
     def add(self, batch: Batch) -> None:
-        """Take a further batch; one that raised an error may be added again."""
+        """Add a batch; one that raised an error may be added again."""
 
     @property
     @abstractmethod
     def is_full(self) -> bool:
-        """Whether more batches would take too much memory, or gain nothing."""
+        """Whether more batches would take too much memory, or save nothing."""
 
     @abstractmethod
     def finish(self) -> StagedBatch:
-        """Return all batches since the last time as one, to be written in their order."""
+        """Return all batches since the last call as one, to be written in their order."""
 
 
 def check_deletable(index: IndexName) -> None:
@@ -95,8 +95,8 @@ def check_deletable(index: IndexName) -> None:
 class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     """An open archive: all its capabilities, writes across several of them, and `close`.
 
-    Every method raises EngineUnavailableError if the engine is away or does not answer in time: an
-    outage is never an empty result.
+    Every method raises EngineUnavailableError if the engine is unreachable or does not answer in
+    time: an outage is never an empty result.
     """
 
     address: str
@@ -104,7 +104,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @property
     def hidden_key(self) -> str:
-        """A text that differs between engines that hide different things; "" hides nothing."""
+        """A text that differs between engines that hide different content; "" hides nothing."""
         return ""
 
     def hidden_urls(self, urls: Collection[str]) -> set[str]:
@@ -126,13 +126,13 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
         A document replaces the one of the same id if its capture takes precedence
         (`nwx.keys.precedence`), an amended one also if it is of the same capture. Dates are added
-        to the known ones. The ledger entries are stored last. May be called before `refresh` makes
-        the entries visible to searches.
+        to the stored ones. The ledger entries are stored last. May be called again before `refresh`
+        makes the entries visible to searches.
         """
 
     @abstractmethod
     def staging(self) -> Staging:
-        """Give what prepares batches while another process has the archive open to write."""
+        """Return a staging, for use while another process has the archive open for writing."""
 
     def stage(self, batch: Batch) -> StagedBatch:
         """Prepare a single batch."""
@@ -142,7 +142,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def write_staged(self, staged: StagedBatch) -> Written:
-        """Complete batches that were staged; once, and in the process that writes."""
+        """Store staged batches; once, and in the writing process."""
 
     @abstractmethod
     def count(self, index: IndexName) -> int:
@@ -150,7 +150,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        """Stream all entries of an index, as in its mapping, ordered by id.
+        """Yield all entries of an index, as in its mapping, ordered by id.
 
         Captures are in the order of collection, file and offset. Dates include all attached
         indices.
@@ -166,11 +166,11 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def facet_store(self) -> "FacetStore":
-        """Return the captures in bulk, and the store of the facets built from them."""
+        """Return the bulk reader of captures and store of the facets built from them."""
 
     @abstractmethod
     def inlink_index(self) -> "InlinkIndex":
-        """Return the documents with their links in bulk, and the store of the inlinks of these."""
+        """Return the bulk reader of documents with their links and store of the inlinks built."""
 
     @abstractmethod
     def crawl_index(self) -> "CrawlIndex":
@@ -178,16 +178,16 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def entry_store(self, index: IndexName) -> "EntryStore":
-        """Return the small entries of an index that is declared to have some."""
+        """Return the entry store of an index that is declared to have small entries."""
 
     def quality_index(self) -> "QualityIndex":
-        """Return how captured pages play, and what monitors of crawls know."""
+        """Return the index of playback quality and of the states of crawl monitors."""
         from nwx.engine.indices.quality_index import QualityIndex
 
         return QualityIndex(self.entry_store(IndexName.QUALITY))
 
     def access_index(self) -> "AccessIndex":
-        """Return the access rules; others may use it while an import writes."""
+        """Return the access rules; usable by others while an import writes."""
         return self._access_index
 
     @cached_property
@@ -198,7 +198,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @cached_property
     def aliases(self) -> "AliasIndex":
-        """The aliases of URLs; others may use them while an import writes."""
+        """The aliases of URLs; usable by others while an import writes."""
         from nwx.engine.indices.change_log import AliasIndex
 
         seconds = 0.0 if self.traits.is_local else 1.0
@@ -206,25 +206,25 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @cached_property
     def digests(self) -> "DigestIndex":
-        """The further digests of payloads; others may use them while an import writes."""
+        """The additional digests of payloads; usable by others while an import writes."""
         from nwx.engine.indices.digest_index import DigestIndex
 
         seconds = 0.0 if self.traits.is_local else 1.0
         return DigestIndex(self.entry_store(IndexName.DIGESTS), seconds)
 
     def captures_by_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream what `captures_of_digest` does, and captures with another digest of the payload.
+        """Yield the captures of a digest, and of other digests of the same payload.
 
-        That is looked up in `digests`.
+        Ordered as by `captures_of_digest`; the other digests are looked up in `digests`.
         """
         same = self.digests.same(digest)
         return newest_first([self.captures_of_digest(one, urlkey) for one in same])
 
     def originals_of(self, revisit: Capture) -> Iterator[Capture]:
-        """Stream captures with the payload of a revisit, those of its URL first.
+        """Yield captures with the payload of a revisit, those of its URL first.
 
-        Of no bytes, those of its URL only. Without a digest, the captures of the URL that it refers
-        to, nearest in time first.
+        For an empty payload, only those of its URL. Without a digest, the captures of the URL that
+        it refers to, nearest in time first.
         """
         if revisit.digest:
             yield from self.captures_by_digest(revisit.digest, revisit.urlkey)
@@ -238,7 +238,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
                 yield from (one for one in near if one.record_type != "revisit")
 
     def widened(self, question: "Question") -> "Question":
-        """Return a question about digests that is about those of the same payloads too."""
+        """Return a question with its conditions on digests extended to the payloads' other ones."""
         from nwx.engine.indices.digest_index import with_same_digests
 
         return with_same_digests(self.digests, question)
@@ -251,15 +251,15 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def picture_index(self) -> "PictureIndex":
-        """Return the images of the archive with what pages say of them."""
+        """Return the images of the archive, with the texts of pages about them."""
 
     @abstractmethod
     def crawl_queue(self) -> "CrawlQueue":
-        """Return the queue of URLs for crawlers; others may use it while an import writes."""
+        """Return the queue of URLs for crawlers; usable by others while an import writes."""
 
     @abstractmethod
     def outbox(self) -> "UpdateOutbox":
-        """Return the updates that are to be sent to queues elsewhere."""
+        """Return the updates waiting to be sent to queues elsewhere."""
 
     def purger(self) -> "Purger":
         """Return the purger, which removes entries from the archive for good.
@@ -277,11 +277,11 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         return Shards()
 
     def upgrade(self, progress: ShowProgress = no_progress) -> Upgrade:
-        """Bring the archive forward if an older nwx made it; return what was done.
+        """Migrate an archive made by an older nwx; return what was done.
 
-        Resumes after a killed run. An index on a server gets as many shards as it has.
+        Resumes after a killed run. An index on a server keeps its number of shards.
         """
-        self.count(IndexName.CAPTURES)  # an error where there is no archive
+        self.count(IndexName.CAPTURES)  # raises if there is no archive
         shards = self.shards()
         health, older = shards.health(), tuple(shards.older_forms())
         for index in older:
@@ -289,14 +289,14 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         return Upgrade(indices=older)
 
     def damage(self) -> "Iterator[Damage]":
-        """Yield what is not stored as it was written, as far as this engine can tell."""
+        """Yield the damage to stored data, as far as this engine can detect it."""
         from nwx.engine.capabilities import blob_damage
 
         yield from blob_damage(self.facet_store(), IndexName.FACETS)
         yield from blob_damage(self.inlink_index(), IndexName.INLINKS)
 
     def document_faults(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-        """Yield the documents that the engine stores in parts which differ, each with a message."""
+        """Yield the ids of documents whose stored parts are inconsistent, each with a message."""
         del entries
         return iter(())
 
@@ -306,7 +306,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
     @abstractmethod
     def refresh(self) -> None:
-        """Make all that was written visible to searches, and safe on disk."""
+        """Make everything written visible to searches, and durable."""
 
     @abstractmethod
     def close(self) -> None:
@@ -324,7 +324,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Migration(Generic[_T]):
-    """A step to the format `number`; `what` says what `apply` does, in a few words."""
+    """A step to the format `number`; `what` describes in a few words what `apply` does."""
 
     number: int
     what: str
@@ -334,7 +334,7 @@ class Migration(Generic[_T]):
 def pending_migrations(
     migrations: Sequence[Migration[_T]], number: int
 ) -> tuple[Migration[_T], ...]:
-    """Return the steps that an archive of a format has not taken, in their order."""
+    """Return the steps that an archive with format `number` has not taken, in their order."""
     return tuple(one for one in sorted(migrations, key=_number) if one.number > number)
 
 
@@ -389,10 +389,10 @@ def open_engine(
 ) -> Engine:
     """Return the engine at `settings.engine`: a search server at an address, else a folder.
 
-    Close it after use. A folder of an older version is brought forward first, unless `read_only`.
+    Close it after use. A folder of an older version is migrated first, unless `read_only`.
     Raises EngineError on a missing or unusable engine, UsageError on an unknown scheme.
     """
-    # Imported here so that one engine never loads the libraries of the other.
+    # Imported here so that one engine never loads the libraries of another.
     package = import_module(engine_package(settings.engine))
     engine: Engine = package.open_engine(settings, read_only=read_only, progress=progress)
     return engine

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Claim of a file by an importer, the `holder`, valid while `counter` grows.
+    """A claim of a file by an importer, the `holder`, valid while `counter` grows.
 
-    Others who want the file watch the counter by their own clock, and take over the file when the
-    counter has not changed for `lease_seconds`. A claim has `ended` when its holder has stopped
-    work on an unfinished file, such as an unreadable one.
+    Other importers watch the counter by their own clock, and take over the file when the counter
+    has not changed for `lease_seconds`. A claim has `ended` when its holder has stopped work on an
+    unfinished file, such as an unreadable one.
     """
 
     holder: str
@@ -43,11 +43,11 @@ class ClaimedFile:
     claim: Claim | None = None
 
     def is_held_by(self, holder: str) -> bool:
-        """Return whether a claim is this holder's."""
+        """Return whether this holder has the claim."""
         return self.claim is not None and self.claim.holder == holder
 
     def claimed(self, holder: str, lease_seconds: float) -> "ClaimedFile":
-        """Return the data with a claim of a holder that nobody has seen yet."""
+        """Return the data with a new claim of a holder, its counter raised."""
         counter = self.claim.counter + 1 if self.claim else 1
         return replace(self, claim=Claim(holder, counter, lease_seconds))
 
@@ -57,11 +57,11 @@ class ClaimedFile:
 
 
 ClaimChange = Callable[[ClaimedFile], ClaimedFile | None]
-"""Returns what is to be in the place of what was read, None where that is to stay."""
+"""Returns the new ledger data of a file, None to leave it unchanged."""
 
 
 class FileClaims(ABC):
-    """The ledger as several importers share it."""
+    """The ledger, shared by several importers."""
 
     @abstractmethod
     def read(self, collection: str, names: Collection[str]) -> dict[str, ClaimedFile]:
@@ -83,7 +83,7 @@ class FileClaims(ABC):
 
 
 class Ledger(ABC):
-    """The files of an archive; entries are written with the batch they are about."""
+    """The imported files of an archive; entries are written with the batch of the file."""
 
     @abstractmethod
     def files(self) -> list[SourceFile]:
@@ -91,16 +91,16 @@ class Ledger(ABC):
 
     @abstractmethod
     def claims(self) -> FileClaims | None:
-        """Return the claims of its files, None where only one importer may write at a time."""
+        """Return the claims of its files, None if only one importer may write at a time."""
 
 
 BULK_LOADING = "loading"
-"""The name of the index that notes which imports load in bulk."""
+"""The name of the index that records which imports load in bulk."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardHealth:
-    """The health of an index's shards on a server; each shard has `replicas` further copies.
+    """The health of an index's shards on a server; each shard has `replicas` additional copies.
 
     `name` is the concrete name of the index, not its alias. `lost` has the numbers of shards
     without a copy on any node, `missing_copies` counts the configured copies that do not exist.
@@ -116,12 +116,12 @@ class ShardHealth:
 
     @property
     def status(self) -> str:
-        """Return red where a shard is lost, yellow where a copy is missing, else green."""
+        """Return red if a shard is lost, yellow if a copy is missing, else green."""
         return "red" if self.lost else "yellow" if self.missing_copies else "green"
 
 
 class Shards:
-    """The shards of an archive. This one has none: a folder of this machine."""
+    """The shards of an archive. This base class is for archives without any, in a folder."""
 
     def health(self) -> Mapping[str, ShardHealth]:
         """Return the shard health of each existing index, by its name.
@@ -133,7 +133,7 @@ class Shards:
         return {}
 
     def older_forms(self) -> Mapping[IndexName, str]:
-        """Return the names of the indices that an older nwx made otherwise, which work on."""
+        """Return the usable indices that an older nwx created in another form, with their names."""
         return {}
 
     def loaders(self) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class Shards:
         return nullcontext()
 
     def end_loading(self, loaders: Iterable[str]) -> None:
-        """Put the settings back that these imports changed, which are not at work any more."""
+        """Restore the settings that these imports changed; they must no longer run."""
 
     def reshard(self, index: IndexName, shards: int, progress: ShowProgress = no_progress) -> str:
         """Change the number of an index's shards; return the method: `split` or `copied`.
@@ -160,15 +160,15 @@ class Shards:
         raise UsageError(f"{index} has no shards: only indices on a server have some")
 
     def undo_reshard(self, index: IndexName) -> None:
-        """Let an index be written to again after a `reshard` that was killed."""
+        """Make an index writable again after a killed `reshard`."""
         raise UsageError(f"{index} has no shards: only indices on a server have some")
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What was done to an archive that an older nwx made; nothing where it is up to date.
+    """The changes made to an archive of an older nwx; empty if it was up to date.
 
-    A folder has `formats` and `bytes` before and afterwards. `indices` were made anew.
+    `formats` and `bytes` of a folder are before and after. `indices` were rebuilt.
     """
 
     formats: tuple[int, ...] = ()
@@ -178,21 +178,21 @@ class Upgrade:
 
 
 DAMAGED = "damaged"
-"""The kind of a file that cannot be relied on: its index is not compared with others."""
+"""The kind of a damaged file: its index is not compared with others."""
 
 ROW = "row"
-"""The kind of single entries that differ from what the engine stores of them elsewhere."""
+"""The kind of single entries that differ from their data elsewhere in the engine."""
 
 UNCHECKED = "unchecked"
-"""The kind of what has no checksum, which is no damage."""
+"""The kind of data without a checksum, which is not damage."""
 
 RESTORE = "restore the archive from a copy, or import its files into a new one"
-"""What helps where nothing can be made again."""
+"""The advice for data that cannot be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something that is damaged, or could not be checked; `place` is a file, or an entry."""
+    """Damaged data, or data that could not be checked; `place` is a file or an entry."""
 
     index: IndexName
     place: str
@@ -232,7 +232,7 @@ def _blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:
 
 
 Verify = Callable[[str], None]
-"""Checks the archive at an address; raises NwxError where something is wrong."""
+"""Checks the archive at an address; raises NwxError if it finds a fault."""
 
 
 def accept(_: str) -> None:
@@ -248,9 +248,9 @@ class Backups(ABC):
 
     @abstractmethod
     def make(self, name: str, verify: Verify, progress: ShowProgress) -> None:
-        """Copy the archive as it is at one moment, while others write to it.
+        """Copy the archive's state at one moment, while others may write to it.
 
-        A run that is killed leaves nothing that `names` lists, and so does one that `verify` ends.
+        A run that is killed, or stopped by `verify`, leaves nothing that `names` lists.
         """
 
     @abstractmethod
@@ -259,7 +259,7 @@ class Backups(ABC):
 
     @abstractmethod
     def restore(self, name: str, verify: Verify, progress: ShowProgress, *, replaced: bool) -> None:
-        """Make the archive what it was, checked with `verify`; an existing one is to be `replaced`.
+        """Restore the archive, checked with `verify`; an existing one only if `replaced`.
 
-        Raises SourceError, or UsageError, if it exists and is not to be replaced.
+        Raises SourceError, or UsageError, if it exists and must not be replaced.
         """

@@ -1,4 +1,4 @@
-"""The captures of an archive, in CDX order and by digest, and the spans that are asked of them."""
+"""The captures of an archive, in CDX order and by digest, and spans to select them."""
 
 import heapq
 from abc import ABC, abstractmethod
@@ -36,14 +36,14 @@ class CdxSpan:
         return first, since, last, until
 
     def beyond(self, row: CdxRow) -> bool:
-        """Return whether a row comes after another's place, in the order of this span."""
+        """Return whether a row lies after the span's end, in the order of the span."""
         place = f"{row.urlkey} {row.timestamp} "
         return place < self.start if self.newest_first else place >= self.end
 
 
 @dataclass(frozen=True, slots=True)
 class CdxLineForm:
-    """The form of lines: positions of fields in a `CdxRow`, and the spelling of digests."""
+    """The form of CDX lines: positions of fields in a `CdxRow`, and digests bare or prefixed."""
 
     places: tuple[int, ...]
     bare_digests: bool
@@ -51,7 +51,7 @@ class CdxLineForm:
 
 @dataclass(frozen=True, slots=True)
 class CdxBlock:
-    """Captures of a span: a number of lines as one text, or rows if they are not plain."""
+    """Captures of a span: `number` lines as one text, or rows if the lines are not plain."""
 
     text: str = ""
     number: int = 0
@@ -59,20 +59,20 @@ class CdxBlock:
 
 
 def exactly(urlkey: str, since: str = "", until: str = "", *, collection: str = "") -> CdxSpan:
-    """Return the span of one urlkey, from a timestamp on and up to, but without, another."""
+    """Return the span of one urlkey, from a timestamp up to, excluding, another."""
     end = f"{urlkey} {until}" if until else f"{urlkey}!"
     return CdxSpan(f"{urlkey} {since}", end, collection=collection)
 
 
 class KeysAtTime(NamedTuple):
-    """Urlkeys, and the moment (14 digits) that the captures wanted of them are near to."""
+    """Urlkeys, and the moment (14 digits) near which their captures are wanted."""
 
     urlkeys: tuple[str, ...]
     timestamp: str
 
 
 def nearest_captures(captures: Iterable[Capture], timestamp: str, most: int) -> list[Capture]:
-    """Return the captures nearest to a moment, nearest first, the earlier of two as near."""
+    """Return the captures nearest to a moment, nearest first, the earlier first on ties."""
 
     def order(capture: Capture) -> tuple[float, str, str, str, int, str]:
         return (
@@ -88,7 +88,7 @@ def nearest_captures(captures: Iterable[Capture], timestamp: str, most: int) -> 
 
 
 COLUMN_ROWS = 20_000
-"""About so many captures come in columns at once."""
+"""The approximate number of captures yielded in columns at once."""
 
 _BY_TIME = attrgetter("timestamp")
 _BY_PLACE = attrgetter("source_file", "source_file_offset", "collection")
@@ -105,20 +105,20 @@ def newest_first(streams: Sequence[Iterator[Capture]]) -> Iterator[Capture]:
 
 
 class CaptureIndex(ABC):
-    """Captures looked up, loaded without documents, and unloaded."""
+    """Look-up of captures, loading them without documents, and unloading."""
 
     @abstractmethod
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
-        """Stream captures in the order of urlkey, timestamp, file and offset.
+        """Yield captures in the order of urlkey, timestamp, file and offset.
 
         Captures of `urlkey`, or with `end` from `urlkey` up to, excluding, `end`, compared as UTF-8
         bytes.
         """
 
     def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
-        """Stream some fields of all captures by column, in the order of `captures`.
+        """Yield some fields of all captures by column, in the order of `captures`.
 
-        All values are texts, "" where they are missing. `document_id` is no field of these.
+        All values are texts, "" if missing. `document_id` is not available.
         """
         for some in batches(self.captures("", chr(0x10FFFF)), COLUMN_ROWS):
             columns = dict(zip(Capture._fields, zip(*some, strict=True), strict=True))
@@ -128,10 +128,10 @@ class CaptureIndex(ABC):
 
     @abstractmethod
     def captures_of_digest(self, digest: str, urlkey: str = "") -> Iterator[Capture]:
-        """Stream the captures of a payload that have this digest (normal form), newest first.
+        """Yield the captures of a payload that have this digest (normal form), newest first.
 
-        With `urlkey` only captures of this urlkey. Revisits hold no payload. Captures of one moment
-        are in the order of file and offset.
+        With `urlkey` only captures of this urlkey. Revisits, which have no payload, are excluded.
+        Captures of one moment are in the order of file and offset.
         """
 
     @abstractmethod
@@ -151,27 +151,27 @@ class CaptureIndex(ABC):
 
     @abstractmethod
     def has_keys(self, starts: Sequence[str]) -> bool:
-        """Return whether any capture has a urlkey that begins with one of these texts."""
+        """Return whether any capture's urlkey begins with one of these texts."""
 
     @abstractmethod
     def cdx_rows(self, span: "CdxSpan") -> "Iterator[CdxRow]":
-        """Stream the captures of a span as CDX rows, in its order.
+        """Yield the captures of a span as CDX rows, in its order.
 
         Within one urlkey and timestamp they are in the order of file and offset; digests are in
         their normal form.
         """
 
     def cdx_blocks(self, span: "CdxSpan", form: "CdxLineForm") -> "Iterable[CdxBlock] | None":
-        """Stream the captures of a span as assembled lines.
+        """Return the captures of a span as assembled lines.
 
-        None if the engine has them no faster than as rows, and for spans with the newest first.
+        None if the engine reads rows as fast, and for spans with the newest first.
         """
         del span, form
         return None
 
     @abstractmethod
     def cdx_marks(self, span: "CdxSpan", every: int) -> Iterator[str]:
-        """Stream the positions (`urlkey timestamp`) of the first of every `every` captures.
+        """Yield the positions (`urlkey timestamp`) of the first of every `every` captures.
 
         In CDX order, whatever the order of the span.
         """
@@ -188,18 +188,18 @@ class CaptureIndex(ABC):
     def captures_since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream the captures stored after a mark and up to another, each with the mark after it.
+        """Yield the captures stored after a mark and up to another, each with the mark after it.
 
-        "" is the beginning, `until` by default the present end; with `collection` only captures of
-        this one. Continuing from the mark of the last capture, or from `until` once there are no
-        more, yields each stored capture once, whoever stores it; a capture deleted and stored again
-        is repeated. The order allows continuing from any mark and is about the order of storing.
+        The mark "" is the beginning; `until` defaults to the current end. With `collection` only
+        its captures. Continuing from the mark of the last capture, or from `until` once there are
+        no more, yields each stored capture once, whichever process stores it; a capture deleted and
+        stored again is repeated. The order, about that of storing, allows continuing from any mark.
         Raises StaleMarkError for a mark unknown to these captures.
         """
 
     @abstractmethod
     def load_captures(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Store captures without documents, visible on return; return the number of new ones.
+        """Store captures without documents, visible on return; return the number of new captures.
 
         Existing captures stay unchanged. Nothing is stored if `batches` raises. The embedded engine
         stores all or none in any event; if Elasticsearch is lost midway, repeating the call stores

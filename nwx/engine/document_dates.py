@@ -1,4 +1,4 @@
-"""Dates of documents as arrays, and dates joined by the payload that documents share."""
+"""Dates of documents as arrays, and joining of dates whose keys have the same payload."""
 
 import heapq
 import json
@@ -28,9 +28,9 @@ _JOINING = "joining"
 
 
 def dates_of_documents(engine: Engine, dates: Sequence[Dates]) -> tuple[Sequence[Dates], list[str]]:
-    """Give dates without a document to one with another digest of their payload, if there is one.
+    """Move dates without a document to the one with another digest of their payload, if any.
 
-    Returns the dates, and the keys that have no document.
+    Returns the dates, and the keys left without a document.
     """
     ids = {document_id(one.key): one.key for one in dates}
     known = engine.known(ids)
@@ -46,7 +46,7 @@ def dates_of_documents(engine: Engine, dates: Sequence[Dates]) -> tuple[Sequence
 
 
 def _documents_of(engine: Engine, orphans: Sequence[str]) -> dict[str, str]:
-    """Return for keys without a document those of one with another digest of the payload."""
+    """Return, for keys without a document, the key of one with another digest of the payload."""
     held = engine.digests.held({key.rpartition(" ")[2] for key in orphans})
     others = {}
     for orphan in orphans:
@@ -57,9 +57,9 @@ def _documents_of(engine: Engine, orphans: Sequence[str]) -> dict[str, str]:
 
 
 def join_dates(engine: Engine, keys: Iterable[str]) -> None:
-    """Move dates of keys without a document to one with another digest of their payload.
+    """Move dates of keys without a document to the one with another digest of their payload.
 
-    What others add meanwhile stays.
+    Dates that others add meanwhile are kept.
     """
     for some in batches(keys, _LOOKED_UP):
         found = engine.dates([document_id(key) for key in some])
@@ -78,7 +78,7 @@ def join_all_dates(engine: Engine) -> None:
 
 @contextmanager
 def joining_dates(engine: Engine) -> Iterator[None]:
-    """Note in a folder that an import joins dates; after a killed one all are joined."""
+    """Record in a folder that an import joins dates; after a killed import, join all of them."""
     index = engine.digests
     if not engine.traits.is_local or not (index.is_kept() or index.is_made()):
         yield
@@ -94,12 +94,12 @@ Keyed = tuple[str, Dates]
 
 
 def keyed_dates(dates: Iterable[Dates]) -> Iterator[Keyed]:
-    """Yield dates with the ids of their keys."""
+    """Yield pairs of the id of a key and its dates."""
     return ((document_id(one.key), one) for one in dates)
 
 
 def merged_streams(streams: Sequence[Iterator[Keyed]]) -> Iterator[Keyed]:
-    """Return the dates of several streams, each in the order of ids, each key once."""
+    """Merge streams of dates, each in the order of ids; yield each key once."""
     for id, group in groupby(heapq.merge(*streams, key=_id), key=_id):
         several = [one for _, one in group]
         if len(several) == 1:
@@ -110,9 +110,9 @@ def merged_streams(streams: Sequence[Iterator[Keyed]]) -> Iterator[Keyed]:
 
 
 def joined_dates(engine: Engine, dates: Iterator[Keyed], folder: Path) -> Iterator[Keyed]:
-    """Return a stream in which dates have the key of the document with their payload.
+    """Return a stream of dates under the key of the document with their payload.
 
-    Where the archive has further digests, it is sorted again in `folder`.
+    If the archive has additional digests, it is sorted again, with temporary files in `folder`.
     """
     if not engine.digests.is_made():
         return dates
@@ -142,7 +142,7 @@ _DIGITS = 14
 class DateRows:
     """One row per date: the number of its document, its timestamp, its collection's code.
 
-    `codes` are the codes of collections, which several such tables may share.
+    `codes` are the codes of collections, which several tables may share.
     """
 
     places: DateNumbers
@@ -163,7 +163,7 @@ class DateRows:
         return fits
 
     def meeting(self, one: DateCondition) -> DateNumbers:
-        """Return the places of the documents that have a date which meets a condition."""
+        """Return the numbers of the documents with a date that meets a condition."""
         return np.unique(self.places[self.that_meet(one)])
 
     def within(self, spans: Collection[HiddenSpan]) -> Chosen:
@@ -183,7 +183,7 @@ class DateRows:
 
 
 def date_rows(dates: Sequence[Sequence[SeenDate]], codes: dict[str, int]) -> DateRows:
-    """Return the rows of documents in order, each given by its dates; adds to `codes`."""
+    """Return the rows for the dates of each document, in order; adds new names to `codes`."""
     pairs = [pair for some in dates for pair in some]
     return DateRows(
         np.repeat(np.arange(len(dates)), np.fromiter(map(len, dates), np.int64, len(dates))),

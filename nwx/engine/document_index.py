@@ -1,4 +1,4 @@
-"""The documents of an archive and their dates: records, search, and the work of one question."""
+"""Documents of an archive and their dates: look-up, search, and limits on one question's work."""
 
 import re
 import time
@@ -23,11 +23,11 @@ _One = TypeVar("_One")
 _Other = TypeVar("_Other")
 
 MAX_TERMS = 500_000
-"""The words of an index that one question may look at one by one."""
+"""The number of an index's words that one question may check one by one."""
 
 
 class Work:
-    """How much one question has done, and how long it may go on."""
+    """The work done for one question, and its deadline."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
@@ -37,15 +37,15 @@ class Work:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Let the question stop at its next check: nobody waits for the answer."""
+        """Stop the question at its next check, as the answer is no longer needed."""
         self._cancelled = True
 
     def remaining_seconds(self) -> float | None:
-        """Return the seconds until the deadline, 0 once it is over; None without one."""
+        """Return the seconds until the deadline, 0 after it; None without one."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
-        """Raise QuestionTimeoutError where the question is to stop."""
+        """Raise QuestionTimeoutError if the question was cancelled or its deadline has passed."""
         if self._cancelled:
             raise QuestionTimeoutError.translated("the question was cancelled")
         if self._end is not None and time.monotonic() > self._end:
@@ -57,11 +57,11 @@ class Work:
         return self._cancelled or (self._end is not None and time.monotonic() > self._end)
 
     def terms_left(self) -> int:
-        """Return how many more terms may be looked at."""
+        """Return the number of terms that may still be checked."""
         return MAX_TERMS - self.terms
 
     def visit_terms(self, number: int) -> None:
-        """Count terms that are looked at one by one; raises QueryError where they are too many."""
+        """Count terms to be checked one by one. Raises QueryError if they are too many."""
         self.check()
         if number > self.terms_left():
             raise QueryError.translated(
@@ -79,7 +79,7 @@ class Work:
 
 
 def timed_out(seconds: float) -> QuestionTimeoutError:
-    """Return the error of a question that reached its deadline."""
+    """Return the error for a question that reached its deadline."""
     return QuestionTimeoutError.translated(
         "the answer takes longer than the %(seconds)s s that a question may take; "
         "ask for less: fewer words and patterns, a span of dates, or a named field",
@@ -91,26 +91,26 @@ _current: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 def current_work() -> Work:
-    """Return the work of the question that is being answered, without a deadline where none is."""
+    """Return the work of the current question, or new work without a deadline."""
     return _current.get() or Work()
 
 
 def together(
     first: Callable[[], _One], second: Callable[[], _Other], *, in_parallel: bool = True
 ) -> tuple[_One, _Other]:
-    """Return the results of both, the second one computed in a thread for this."""
+    """Return the results of both functions; the second runs in a separate thread."""
     if not in_parallel:
         return first(), second()
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        # In the context of this thread, so that both know the deadline of the question.
+        # In the context of this thread, so that the deadline applies to both.
         later = pool.submit(copy_context().run, second)
         return first(), later.result()
 
 
 class _Working:
-    """A context: one of `contextmanager` takes longer, and each look-up has several."""
+    """A context manager, faster than one by `contextmanager`: each look-up enters several."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -124,58 +124,58 @@ class _Working:
 
 
 def working(work: Work) -> AbstractContextManager[Work]:
-    """Make this the work of every question asked within the context, by this thread."""
+    """Make `work` the current work of this thread within the context."""
     return _Working(work)
 
 
 RESULT_WINDOW = 10_000
-"""The number of hits that pages can reach; `scroll` streams all."""
+"""The number of hits that pages can reach; `scroll` yields all."""
 
 
 class DocumentIndex(ABC):
-    """Documents by their ids, and searches among them."""
+    """Look-up of documents by id, and search."""
 
     @abstractmethod
     def known(self, ids: Collection[str]) -> dict[str, int]:
-        """Return the precedence of each of the documents that the engine holds."""
+        """Return the precedence of each stored document among `ids`."""
 
     @abstractmethod
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the documents of these ids that the engine holds."""
+        """Return the stored documents among `ids`, by id."""
 
     @abstractmethod
     def search(self, question: "Question") -> SearchResult:
         """Answer a question.
 
-        A facet counts the documents of the result, and, if a filter is about it, also the documents
-        that only this filter leaves out. Raises WindowError beyond RESULT_WINDOW, and the errors of
+        A facet counts the documents of the result and, if a filter is on its field, also those that
+        only this filter excludes. Raises WindowError beyond RESULT_WINDOW, and the errors of
         `nwx.query.question.resolve`; QueryError also if the engine cannot compile the query.
         """
 
     @abstractmethod
     def search_near(self, question: "Question", near: "NearPassages") -> SearchResult:
-        """Answer a question by the documents of passages, or by these and by words.
+        """Answer a question with the documents of near passages, or with these and word matches.
 
-        Filters, dates and rules hold, words need not match. Of the versions that are folded into a
+        Filters, dates and access rules apply, words need not match. Of the versions folded into one
         hit the nearest is shown. The answer lacks `took_ms`.
         """
 
     def search_state(self) -> str:
-        """Return a text that stays the same as long as each question finds the same.
+        """Return a text that stays the same as long as every question has the same result.
 
-        "" if unknown: then no result may be cached.
+        "" if unknown: then results must not be cached.
         """
         return ""
 
     @abstractmethod
     def scroll(self, question: "Question") -> Iterator[Hit]:
-        """Stream every hit of a question, unordered, without snippets.
+        """Yield every hit of a question, unordered, without snippets.
 
         Uses only the query, filters and dates of the question.
         """
 
     def document_languages(self) -> Iterator[tuple[int, str]]:
-        """Stream the languages of documents that have one, with the first 63 bits of their ids."""
+        """Yield the first 63 bits of the id and the language of each document that has one."""
         from nwx.query.question import Question
 
         for hit in self.scroll(Question(collapse=Collapse.NONE, snippets=False)):
@@ -195,7 +195,7 @@ class DocumentIndex(ABC):
 
     @abstractmethod
     def trends(self, questions: "Sequence[Question]", period: "Period") -> "list[list[TrendPoint]]":
-        """Return the captures of each question's documents by period, without empty periods.
+        """Return capture counts of each question's documents by period, without empty periods.
 
         Counts are exact. A capture is a timestamp of a document in a collection. Captures outside
         the question's dates, years and collections do not count. Uses only the query, filters and
@@ -204,20 +204,20 @@ class DocumentIndex(ABC):
 
     @abstractmethod
     def vector_index(self) -> "VectorIndex":
-        """Return the passages of documents by their meaning."""
+        """Return the index of passages of documents by meaning, as vectors."""
 
     @abstractmethod
     def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words in documents that are spelled like a word, the likeliest first.
+        """Return words of documents that are spelled similarly to a word, the likeliest first.
 
-        They share its beginning and are one edit away, from six characters on two
+        They share its beginning and are one edit away, or two for six characters and more
         (`nwx.query.words`); at equal distance the more frequent word is first. Words of documents
         hidden from some viewers are included: whether a word finds anything is a separate question.
         """
 
 
 def check_window(question: "Question") -> None:
-    """Raise WindowError where a page reaches beyond RESULT_WINDOW."""
+    """Raise WindowError if a page reaches beyond RESULT_WINDOW."""
     wanted = question.offset + question.limit
     if wanted > RESULT_WINDOW:
         raise WindowError.translated(
@@ -229,7 +229,7 @@ def check_window(question: "Question") -> None:
 
 
 def counting(question: "Question") -> "Question":
-    """Return what asks how many documents a question finds, and for nothing else."""
+    """Return a question that only counts the documents that `question` finds."""
     return replace(question, collapse=Collapse.NONE, facets=(), snippets=False, limit=0, offset=0)
 
 
@@ -242,7 +242,7 @@ def is_name(text: str) -> bool:
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError if a text is not a valid name for a dates index besides the main one."""
+    """Raise UsageError if a text is not a valid name for a dates index other than the main one."""
     if not is_name(name):
         raise UsageError(
             f"{name[:80]!r} cannot name a dates index; use up to 63 lower-case letters, digits, "
@@ -251,7 +251,7 @@ def check_name(name: str) -> None:
 
 
 class DatesBuilder(ABC):
-    """A dates index while it is made."""
+    """Builds a dates index."""
 
     @abstractmethod
     def append(self, dates: Sequence[Dates]) -> int:
@@ -259,22 +259,22 @@ class DatesBuilder(ABC):
 
 
 class DatesIndex(ABC):
-    """All timestamps of documents, in one index or in several.
+    """All timestamps of documents, in one or more indices.
 
-    Questions about dates are answered from the main index and all attached ones; a date in two of
-    them counts once.
+    Questions about dates are answered from the main index and all attached ones; a date in several
+    of them counts once.
     """
 
     @abstractmethod
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the dates of these document ids that the engine holds, in all indices."""
+        """Return the stored dates of these document ids, from all indices."""
 
     @abstractmethod
     def append_dates(self, dates: Sequence[Dates], into: str = MAIN_DATES) -> int:
-        """Add to the known dates; return the number of new (timestamp, collection) pairs.
+        """Add to the stored dates; return the number of new (timestamp, collection) pairs.
 
-        `into` names the index, which is created and attached if missing. Two concurrent writers
-        lose nothing.
+        `into` names the index, which is created and attached if missing. Concurrent writers lose
+        nothing.
         """
 
     @abstractmethod
@@ -285,7 +285,7 @@ class DatesIndex(ABC):
     def attach_dates(self, name: str, address: str = "") -> None:
         """Attach a dates index; address "" is the archive's own index of that name.
 
-        Raises EngineError if it is missing, or the name is in use for another.
+        Raises EngineError if it is missing, or the name is in use for another index.
         """
 
     @abstractmethod
@@ -297,18 +297,18 @@ class DatesIndex(ABC):
 
     @abstractmethod
     def drop_dates(self, name: str) -> None:
-        """Detach and delete a dates index that the archive made.
+        """Detach and delete a dates index that the archive created.
 
-        Raises EngineError if it is missing, or was not made by the archive.
+        Raises EngineError if it is missing, or lies outside of the archive.
         """
 
     @abstractmethod
     def scan_dates(self, place: str) -> Iterator[Dates]:
-        """Stream the dates of one index, by name or address, in the order of their ids."""
+        """Yield the dates of one index, by name or address, in the order of their ids."""
 
     @abstractmethod
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Yield a builder of a dates index, by name or address; a new name is the archive's.
+        """Yield a builder of a dates index, by name or address; a new name is one of the archive.
 
         The new index replaces an existing one as a whole when the context ends; on failure nothing
         has changed.

@@ -15,7 +15,7 @@ class ElasticServer(Server):
     """An Elasticsearch at an address."""
 
     product = "Elasticsearch"
-    # The form that servers of version 8 and 9 both speak.
+    # The format that servers of versions 8 and 9 both support.
     media_type = "application/vnd.elasticsearch+{}; compatible-with=8"
     ignored_field = "_ignored"
     has_dense_vectors = True
@@ -31,7 +31,7 @@ class ElasticServer(Server):
         self.request("DELETE", "/_pit", {"id": point})
 
     def whole_scans(self, index: str) -> Sequence[Body]:
-        """Return one scan, in the order in which shards hold their entries."""
+        """Return one scan, in the order in which shards store their entries."""
         return [{"sort": ["_shard_doc"]}]
 
 
@@ -51,5 +51,5 @@ __all__ = ["ElasticEngine", "open_engine"]
 
 
 def open_engine(settings: Settings, *, read_only: bool, progress: ShowProgress) -> ElasticEngine:
-    """Return the archive on the server at `settings.engine`; the server says who may write."""
+    """Return the archive on the server at `settings.engine`; the server decides who may write."""
     return ElasticEngine(settings.engine, settings.server, settings.ranking)

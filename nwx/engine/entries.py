@@ -1,6 +1,6 @@
 """Conversion between records and index entries, by the names in `mappings/*.json`.
 
-Both engines store these entries. A field without a value is left out.
+All engines store these entries. A field without a value is left out.
 """
 
 import heapq
@@ -97,7 +97,7 @@ def document_entry(document: Document) -> IndexEntry:
 
 
 def _enriched(fields: Mapping[str, FieldValue]) -> IndexEntry:
-    """Return the fields of enrichers; those that no mapping knows are values of OTHER_FIELDS."""
+    """Return the fields of enrichers; those without a mapping become values of OTHER_FIELDS."""
     known = mappings.enriched_fields() if fields else ()
     found: IndexEntry = {}
     for name, value in fields.items():
@@ -114,7 +114,7 @@ def _clean(value: str | int) -> str | int:
 
 
 def _fields(entry: Mapping[str, Any]) -> dict[str, FieldValue]:
-    """Return the fields of enrichers in an entry; those that no mapping knows have tuples."""
+    """Return the fields of enrichers in an entry; those without a mapping are tuples."""
     others: dict[str, FieldValue] = {}
     for pair in entry.get(OTHER_FIELDS, ()):
         name, _, value = pair.partition("=")
@@ -136,7 +136,7 @@ def hit_from_entry(
     score_parts: ScoreParts | None = None,
     found_by_links: FoundByLinks | None = None,
 ) -> Hit:
-    """Return the hit of a document's entry; its own date and collection are among the given."""
+    """Return the hit for a document's entry; `dates` and `collections` include its own."""
     return from_mapping(
         Hit,
         {"url": "", "digest": "", "title": "", **entry},
@@ -151,7 +151,7 @@ def hit_from_entry(
 
 
 def document_from_entry(entry: Mapping[str, Any]) -> Document:
-    """Return the document of an entry; what documents do not keep of a capture is unset."""
+    """Return the document of an entry; fields of its capture that documents lack are unset."""
     capture = Capture(
         **{**_REQUIRED, **{name: entry[name] for name in _DOCUMENT_CAPTURE if name in entry}}
         | {"document_id": entry["id"]}
@@ -220,7 +220,7 @@ def merged_dates(parts: Sequence[Mapping[str, Dates]]) -> dict[str, Dates]:
 
 
 def merged_entries(streams: Sequence[Iterator[IndexEntry]]) -> Iterator[IndexEntry]:
-    """Return the entries of several dates indices, each stream in the order of its ids, as one."""
+    """Merge the entries of several dates indices, each stream ordered by id; yield each id once."""
     if len(streams) == 1:
         yield from streams[0]
         return
@@ -244,7 +244,7 @@ def file_entry(file: SourceFile) -> IndexEntry:
 
 
 def file_from_entry(entry: Mapping[str, Any]) -> SourceFile:
-    """Return the ledger's file of an entry."""
+    """Return the file of a ledger entry."""
     usual = {"collection": "", "name": "", "path": "", "size": None, "checksum": ""}
     counts, requires = dict(entry["counts"]), tuple(entry.get("requires", ()))
     return from_mapping(SourceFile, {**usual, **entry}, counts=counts, requires=requires)
@@ -256,12 +256,12 @@ def file_id(collection: str, name: str) -> str:
 
 
 def id_of(capture: Capture) -> str:
-    """Return the id of the document that a capture holds."""
+    """Return the id of the document of a capture."""
     return capture.document_id or document_id(document_key(capture.url, capture.digest))
 
 
 def clean_text(text: str) -> str:
-    """Return text that UTF-8 can hold: lone surrogates, which no engine stores, are replaced."""
+    """Return text that UTF-8 can encode: lone surrogates, which no engine stores, are replaced."""
     if text.isascii():
         return text
     try:
@@ -280,7 +280,7 @@ def dated(timestamp: str) -> IndexEntry:
 
 def _links(links: Sequence[Link]) -> IndexEntry:
     urls, texts, kinds = ([*values] for values in zip(*links, strict=True)) if links else ([],) * 3
-    # Most links of a page share a few beginnings, host included.
+    # Most links of a page share a few prefixes, host included.
     sites = {url[:end] if (end := url.find("/", 8)) >= 0 else url for url in urls}
     if any(site.endswith("/") for site in sites):
         sites = set(urls)
@@ -318,12 +318,12 @@ class EntryColumns:
     fields: Mapping[str, str]
 
     def read(self, folder: Path) -> Iterator[IndexEntry]:
-        """Stream the entries, group by group; `folder` holds the files.
+        """Yield the entries, group by group, from the files in `folder`.
 
         Each has the name of its group as `grouping`, and the id `column=value column=value` of its
         labelled columns in order. Raises BlobError on missing or damaged files.
         """
-        # Imported here: every engine knows this class, few commands read columns.
+        # Imported here: every engine imports this class, but few commands read columns.
         import numpy as np
 
         from nwx.bulk.arrays import read_arrays
@@ -361,10 +361,10 @@ def combination_id(columns: Sequence[str], values: Sequence[object]) -> str:
 
 
 class TextsFile:
-    """A JSON file with a list of texts, open from now on: it may be removed before it is read."""
+    """A JSON file with a list of texts, opened at once: it may be removed before it is read."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; raises BlobError where it is missing."""
+        """Open the file. Raises BlobError if it is missing or cannot be read."""
         self._path = path
         try:
             with path.open("rb") as file:
@@ -375,7 +375,7 @@ class TextsFile:
             ) from error
 
     def read(self) -> list[str]:
-        """Return the texts; raises BlobError on a damaged file."""
+        """Return the texts. Raises BlobError on a damaged file."""
         try:
             found: list[str] = json.loads(self._mapped[:])
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Engine interface for facets: captures in bulk or by conditions, and stored builds."""
+"""Engine interface for facets: bulk reads of captures, counts by conditions, stored builds."""
 
 import os
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from nwx.model import Capture
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The field has one of these values."""
+    """Condition that the field has one of these values."""
 
     field: str
     values: tuple[str, ...]
@@ -25,7 +25,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The field is `low` or more, and less than `high`; None is open."""
+    """Condition that the field is at least `low` and less than `high`; None means no bound."""
 
     field: str
     low: str | int | None = None
@@ -34,7 +34,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The field ends in this text."""
+    """Condition that the field ends in this text."""
 
     field: str
     end: str
@@ -53,28 +53,28 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """The field has no value."""
+    """Condition that the field has no value."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The part is not met."""
+    """Condition that the part is not met."""
 
     part: "LiveFilter"
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of the parts is met at least."""
+    """Condition that at least one of the parts is met."""
 
     parts: tuple["LiveFilter", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """All parts are met."""
+    """Condition that all parts are met."""
 
     parts: tuple["LiveFilter", ...] = ()
 
@@ -86,7 +86,7 @@ ALL = AllOf()
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Captures that are alike in some fields: the values of these, and how many captures each."""
+    """Groups of captures with equal values of some fields: the values, and the capture counts."""
 
     values: Sequence[tuple[Any, ...]]
     captures: Sequence[int]
@@ -94,7 +94,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Counts of captures, from their own records; documents and URLs are estimates.
+    """Counts of captures; the numbers of documents and URLs are estimates.
 
     `sized` captures have a known size, `size_bytes` in total.
     """
@@ -119,7 +119,7 @@ class LiveSelection(ABC):
 
     @abstractmethod
     def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
-        """Stream groups of captures, one for each combination of values of some fields.
+        """Yield groups of captures, one for each combination of values of some fields.
 
         `timestamp` is reduced to the month (`201301`).
         """
@@ -150,15 +150,15 @@ CAPTURE_ROW_FIELDS = (
     "source_file",
     "source_file_offset",
 )
-"""The fields of the index captures that a row of captures in bulk has, in this order."""
+"""The fields of the index captures in each of CaptureRows, in this order."""
 
 CapturePlace = tuple[str, int]
-"""Where a capture is: `<collection>/<file name>` and the offset in bytes."""
+"""The place of a capture: `<collection>/<file name>` and the offset in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureRows:
-    """Captures in bulk, each a tuple of the values of CAPTURE_ROW_FIELDS.
+    """Captures read in bulk, each a tuple of the values of CAPTURE_ROW_FIELDS.
 
     Reading continues after the mark `after`.
     """
@@ -171,9 +171,9 @@ class CaptureRows:
 class StoredBuild:
     """A stored build: blobs that belong together.
 
-    `blobs` has their sizes in bytes by name. `notes` are the builder's own (JSON). `entries`
-    describes how the blobs hold the entries of the index facets, None if they hold none.
-    `checksums` has the CRC-32 of the blobs by name; older builds lack them.
+    `blobs` has their sizes in bytes by name. `notes` is private data of the builder (JSON).
+    `entries` describes how the blobs store the entries of the index facets, None if they have none.
+    `checksums` has the CRC-32 of the blobs by name; older builds lack it.
     """
 
     blobs: Mapping[str, int]
@@ -190,7 +190,7 @@ class StoredBuild:
         notes: Mapping[str, Any],
         entries: EntryColumns | None = None,
     ) -> "StoredBuild":
-        """Return the build of blobs kept from `base`, and of new ones in `folder`."""
+        """Return the build of the named blobs, kept from `base` or new in `folder`."""
         names = list(names)
         kept = base.blobs if base else {}
         new = [folder / name for name in names if name not in kept]
@@ -204,7 +204,7 @@ class StoredBuild:
         )
 
     def to_json(self) -> str:
-        """Return the build as JSON, from which `from_json` makes it again."""
+        """Return the build as JSON, for `from_json`."""
         return sealed_json(asdict(self))
 
     @classmethod
@@ -229,15 +229,15 @@ class StoredBuild:
 class BlobStore(ABC):
     """Named blobs, and the current build made of some of them.
 
-    A blob never changes: different content has another name. `folder` holds blobs on this machine
-    after `get` or `put` returned; builders may work in its subfolders.
+    A blob never changes: different content has another name. After `get` or `put`, `folder` has
+    the blobs on this machine; builders may work in its subfolders.
     """
 
     folder: Path
 
     @abstractmethod
     def version(self) -> str:
-        """Return a text that differs whenever another build is current; "" without a build."""
+        """Return a text that changes whenever another build becomes current; "" without a build."""
 
     @abstractmethod
     def current(self) -> StoredBuild | None:
@@ -248,18 +248,18 @@ class BlobStore(ABC):
 
     @abstractmethod
     def blobs(self) -> set[str]:
-        """Return the names of all blobs, those included that belong to no build."""
+        """Return the names of all blobs, including those of no build."""
 
     @abstractmethod
     def put(self, path: Path) -> None:
-        """Store a file as a blob of its name; the file moves to `folder`."""
+        """Store a file as a blob under its name; the file moves to `folder`."""
 
     @abstractmethod
     def get(self, blobs: Mapping[str, int]) -> None:
         """Copy missing blobs, given with their sizes, to `folder`.
 
-        Other blobs that `folder` holds only as copies are removed. Raises BlobError on blobs
-        missing in the store.
+        Removes other blobs of which `folder` has only copies. Raises BlobError on blobs missing in
+        the store.
         """
 
     @abstractmethod
@@ -270,39 +270,39 @@ class BlobStore(ABC):
     def swap(self, build: StoredBuild, version: str) -> None:
         """Make a build and its entries of the index facets current, atomically.
 
-        Its blobs must be stored before. Raises EngineBusyError, without any change, if `version()`
-        has changed meanwhile.
+        Its blobs must be stored already. Raises EngineBusyError, without any change, if `version()`
+        is no longer `version`.
         """
 
 
 class FacetStore(BlobStore):
-    """The captures of an archive in bulk, and the blobs of the facets built from them.
+    """Bulk reads of an archive's captures, and the blobs of the facets built from them.
 
     All methods raise EngineUnavailableError as in Engine.
     """
 
     @abstractmethod
     def stamp(self) -> str:
-        """Return a text that differs whenever captures were written or deleted."""
+        """Return a text that changes whenever captures are written or deleted."""
 
     @abstractmethod
     def month_stamps(self) -> dict[str, str]:
-        """Return for each month (`201301`) a text that differs whenever its captures changed."""
+        """Return for each month (`201301`) a text that changes whenever its captures change."""
 
     @abstractmethod
     def capture_rows(
         self, months: Collection[str] | None = None, after: str = ""
     ) -> Iterator[CaptureRows]:
-        """Stream the captures of these months (`201301`), or of all, from a mark on."""
+        """Yield the captures of these months (`201301`), or of all, from a mark on."""
 
     @abstractmethod
     def captures_at(self, places: Sequence[CapturePlace]) -> list[Capture]:
         """Return the existing captures at these places, in the given order."""
 
     def live_selection(self) -> "AbstractContextManager[LiveSelection] | None":
-        """Return the present captures, for search by conditions.
+        """Return the current captures, for search by conditions.
 
-        None unless the engine does that faster than reading all of them.
+        None unless the engine does that faster than by reading all captures.
         """
         return None
 
@@ -311,7 +311,7 @@ CURRENT_BUILD = "current.json"
 
 
 class BlobFolder(BlobStore):
-    """The files of a folder as blobs, which are shared by all who can read the folder."""
+    """The files of a folder as blobs, shared by all processes that can read the folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -352,7 +352,7 @@ class BlobFolder(BlobStore):
             ) from error
 
     def get(self, blobs: Mapping[str, int]) -> None:
-        """Check that the blobs are there, with their sizes: the folder is the store itself."""
+        """Check that the blobs exist with these sizes: the folder is the store itself."""
         for name, size in blobs.items():
             path = self.folder / name
             if not path.is_file():
@@ -377,7 +377,7 @@ class BlobFolder(BlobStore):
 
 
 def write_current_build(folder: Path, build: StoredBuild) -> None:
-    """Make a build the current one of a folder, at once and safe on disk."""
+    """Make a build the current one of a folder, atomically and durably."""
     new = folder / f"{CURRENT_BUILD}.new"
     with new.open("w", encoding="utf-8") as opened:
         opened.write(build.to_json())

@@ -12,10 +12,10 @@ _PATIENCE_SECONDS = 2.0
 
 
 class FilePlaces:
-    """Locations of files from the import ledger, which is reread only when needed.
+    """Locations of files from the import ledger, reread only when needed; thread-safe.
 
-    That is when it lacks a file, or a file is not at its location: files are moved and imported all
-    the time. Threads may share it.
+    That is when it lacks a file, or a file is not at its location, as files are moved and imported
+    all the time.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -25,7 +25,7 @@ class FilePlaces:
         self._refreshed: TTLCache[tuple[()], None] = TTLCache(1, _PATIENCE_SECONDS)
 
     def path(self, collection: str, name: str) -> str | None:
-        """Return the path or address of a file; None where nobody knows it."""
+        """Return the path or address of a file, None if the ledger lacks it."""
         found = self._paths.get((collection, name))
         if found is None or not is_present(found):
             self._refresh()
@@ -39,6 +39,6 @@ class FilePlaces:
 
     @cachedmethod(lambda self: self._refreshed, lock=lambda self: self._lock)
     def _refresh(self) -> None:
-        """Read the ledger again, unless that was done a moment ago."""
+        """Reread the ledger, unless that was done within _PATIENCE_SECONDS."""
         files = self._engine.files()
         self._paths = {(file.collection, file.name): file.path for file in files}

@@ -1,4 +1,4 @@
-"""Hits by meaning, and their fusion with those by words, of any engine that searches words."""
+"""Hits by meaning, and their fusion with hits by words, for any engine that searches words."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -10,37 +10,37 @@ from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
 
 NEAREST = 100
-"""So many hits are found by meaning, and so many by words take part in the fusion."""
+"""The number of hits found by meaning, and of hits by words that are fused with them."""
 
 _DAMPING = 60
-"""Of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): 1 / (60 + rank)."""
+"""The constant of reciprocal rank fusion (Cormack, Clarke, Büttcher, 2009): 1 / (60 + rank)."""
 
 _SNIPPET = 300
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 Nearest = Callable[[Vectors, int], NearestPassages]
-"""What finds so many passages, the nearest to a vector."""
+"""Finds the given number of passages nearest to a vector."""
 
 
 class NearPassages(Protocol):
-    """Passages near to a question, the nearest first, one of each document, hidden ones too."""
+    """Passages near to a question, nearest first, one per document, hidden documents included."""
 
     def first(self, nearest: Nearest | None = None) -> Sequence[FoundPassage]:
-        """Return the nearest ones, as the index or `nearest` finds them; called before `further`.
+        """Return the nearest passages, found by the index or `nearest`; called before `further`.
 
-        `nearest` is called once, maybe in another thread, may find fewer, and may ask more by the
-        same request.
+        `nearest` is called once, possibly in another thread, may find fewer, and may query more in
+        the same request.
         """
 
     def further(self) -> Sequence[FoundPassage] | None:
-        """Return more, for where less than NEAREST hits remain of those before; None without."""
+        """Return more passages, in case fewer than NEAREST hits remain of the first; else None."""
 
 
 def fused(
     words: Sequence[_Key], near: Sequence[_Key], tie: Callable[[_Key], Any]
 ) -> tuple[list[_Key], dict[_Key, float]]:
-    """Return keys by the sum of their reciprocal ranks, then the others by words; and the sums."""
+    """Return keys by their sums of reciprocal ranks, then other hits by words; and the sums."""
     scores: dict[_Key, float] = {}
     for listed in (words[:NEAREST], near):
         for rank, key in enumerate(listed, 1):
@@ -56,7 +56,7 @@ class ShownPassage:
     passage: FoundPassage
 
     def snippet(self, text: str) -> tuple[tuple[str, bool], ...]:
-        """Return the beginning of the passage of a text."""
+        """Return the beginning of the passage in its document's text."""
         words = " ".join(text[slice(*self.passage.span)].split())
         if len(words) > _SNIPPET:
             words = f"{words[:_SNIPPET].rpartition(' ')[0]} …"
@@ -64,6 +64,6 @@ class ShownPassage:
 
 
 def bare_question(question: Question) -> Question:
-    """Return a question for documents, not for a page of them."""
+    """Return a question for matching documents only, without facets, snippets or collapsing."""
     bare = replace(question, by=SearchBy.WORDS, facets=(), snippets=False, offset=0)
     return replace(bare, sort=Sort.NEWEST, collapse=Collapse.NONE)

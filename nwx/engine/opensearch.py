@@ -21,7 +21,7 @@ class OpenSearchServer(Server):
 
     product = "OpenSearch"
     prefix = "opensearch+"
-    ignored_field = TOO_LONG  # what is too long is not in its own `_ignored`
+    ignored_field = TOO_LONG  # OpenSearch does not list values that are too long in `_ignored`
 
     def __init__(self, address: str, settings: ServerSettings) -> None:
         if settings.api_key:
@@ -64,7 +64,7 @@ class OpenSearchServer(Server):
     def whole_scans(self, index: str) -> Sequence[Body]:
         """Return one scan per shard, in the order in which its entries were written.
 
-        An order over all shards would need a field of the entries.
+        An order across shards would need a field of the entries.
         """
         by_change: Body = {"sort": [{"_seq_no": "asc"}]}
         path = f"/{quoted(index)}/_settings/index.number_of_shards"
@@ -72,7 +72,7 @@ class OpenSearchServer(Server):
         count = sum(int(one["settings"]["index"]["number_of_shards"]) for one in settings)
         if count == 1:
             return [by_change]
-        # As many slices as there are shards are a shard each.
+        # With as many slices as shards, each slice is one shard.
         return [by_change | {"slice": {"id": id, "max": count}} for id in range(count)]
 
 
@@ -93,5 +93,5 @@ __all__ = ["OpenSearchEngine", "open_engine"]
 
 
 def open_engine(settings: Settings, *, read_only: bool, progress: ShowProgress) -> OpenSearchEngine:
-    """Return the archive on the server at `settings.engine`; the server says who may write."""
+    """Return the archive on the server at `settings.engine`; the server decides who may write."""
     return OpenSearchEngine(settings.engine, settings.server, settings.ranking)

@@ -1,4 +1,4 @@
-"""Snippets: the place of a text where a query matches, and the matches in it."""
+"""Snippets: the part of a text where a query matches, with the matches marked."""
 
 import re
 from bisect import bisect_left
@@ -14,7 +14,7 @@ _Leaf = Term | Phrase | Wildcard | Fuzzy
 SNIPPET_CHARACTERS = 300
 _BEFORE = 80
 _LONGEST_WORD = 80
-"""A snippet ends within a word that is longer: texts without blanks have an end too."""
+"""A snippet ends within a longer word, so that texts without spaces are cut too."""
 _ELLIPSIS = "…"
 _WORD = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
@@ -54,9 +54,9 @@ class Highlighter:
         return tuple(_pieces(text, _merged(spans)[:most]))
 
     def _start(self, text: str) -> int:
-        """Return where to begin, so that the best match is shown with preceding text."""
+        """Return the start of the snippet, so that the best match is shown with preceding text."""
         folded = text.lower()
-        # To fold takes much longer, and most words are there as they were asked for.
+        # Folding takes much longer, and most words are in the text as in the query.
         if not text.isascii() and not self._finds_all(folded, len(text)):
             folded = _aligned(text)
         first = self._first(folded)
@@ -74,7 +74,7 @@ class Highlighter:
         return plain and all(word in lower for word in self._words)
 
     def _first(self, folded: str) -> int | None:
-        """Return the first place of the passage where the most, and the rarest, words meet."""
+        """Return the start of the passage with the most, and the rarest, words."""
         places = [found for word in self._words if (found := _places(folded, word, _PLACES))]
         if len(places) < 2:
             return places[0][0] if places else None
@@ -127,7 +127,7 @@ def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:
 
 
 def _words(leaf: _Leaf) -> list[str]:
-    """Return the tokens of a leaf, those in ideographs joined that stand together in it."""
+    """Return the tokens of a leaf, with adjacent ideographs joined."""
     if not isinstance(leaf, Term | Phrase):
         return []
     if leaf.text.isascii() or (isinstance(leaf, Phrase) and leaf.slop):
@@ -146,7 +146,7 @@ def _pattern(leaf: Wildcard) -> list[str]:
 
 
 class _Folds(dict[int, str]):
-    """Each character as tokens have it, where that is one character too."""
+    """Maps each character to its folded form, if that is a single character."""
 
     def __missing__(self, code: int) -> str:
         folded = fold(chr(code))
@@ -158,7 +158,7 @@ _FOLDS = _Folds()
 
 
 def _aligned(text: str) -> str:
-    """Return a text folded character by character, so that places are kept."""
+    """Return a text folded character by character, so that positions stay the same."""
     return text.lower() if text.isascii() else text.translate(_FOLDS)
 
 
@@ -166,7 +166,7 @@ def _places(folded: str, word: str, most: int) -> list[int]:
     """Return the first positions of a word as a whole word, at most `most`."""
     found: list[int] = []
     place = folded.find(word)
-    alone = len(word) == 1 and ord(word) > 0x2E7F  # an ideograph needs no blanks around it
+    alone = len(word) == 1 and ord(word) > 0x2E7F  # an ideograph needs no spaces around it
     while place >= 0 and len(found) < most:
         end = place + len(word)
         if alone or not (

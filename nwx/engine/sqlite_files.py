@@ -1,4 +1,4 @@
-"""Files of SQLite: connections, transactions, and the format that a file notes."""
+"""SQLite files: connections, transactions, and the format number of a file."""
 
 import os
 import sqlite3
@@ -17,10 +17,8 @@ _AT_ONCE = 500
 def sqlite_uri(path: Path, *, read_only: bool) -> str:
     """Return the URI that opens a file in SQLite; a file in a read-only folder is immutable.
 
-    Reading makes no file.
-
-    The journal of a writer that has not closed the file yet is read from its place next to the
-    file.
+    Reading creates no file. The journal of a writer that has not closed the file yet is read next
+    to the file.
     """
     uri = path.absolute().as_uri()
     if not read_only:
@@ -39,7 +37,7 @@ def connect_sqlite(
     read_only: bool = False,
     factory: type[sqlite3.Connection] = sqlite3.Connection,
 ) -> sqlite3.Connection:
-    """Return an autocommit connection, which may be passed between threads.
+    """Return an autocommit connection that may be passed between threads.
 
     Without a path, the database is in memory.
     """
@@ -62,7 +60,7 @@ def connect_sqlite(
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Keep all changes made inside, or none; others cannot write until then."""
+    """Commit all changes of the context, none on an error; others cannot write meanwhile."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield db
@@ -93,7 +91,7 @@ def file_format(db: sqlite3.Connection, path: Path, known: int) -> int:
 def among(
     db: sqlite3.Connection, command: str, values: Iterable[object], *first: object
 ) -> Iterator[Any]:
-    """Stream the rows of a command with `IN ({})`, for each of some values once.
+    """Yield the rows of a command with `IN ({})`, run in batches over the distinct values.
 
     `first` are its parameters before these.
     """

@@ -1,7 +1,7 @@
-"""Dates of other indices, joined with the documents of an archive.
+"""Attached dates indices, joined with the documents of an archive.
 
-Each index numbers its ids in its own way. Its numbers are mapped to the archive's once for each
-id that both have, and again only for ids new on either side.
+Each index has separate numbers for its ids. They are mapped to the archive's numbers once for the
+ids that both have, and later only for ids new on either side.
 """
 
 import sqlite3
@@ -32,11 +32,11 @@ _PROBES = 64
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:
-    """Dates by the index's own numbers, and the corresponding archive numbers.
+    """Dates by the index's numbers, and the corresponding archive numbers.
 
-    `rows` are rowid, number, timestamp and collection. `last` is the last number of an id that was
-    read, `seen` the last row of dates, `size` the first number of the archive that was unknown.
-    Valid while nothing has been deleted from the index.
+    `rows` are rowid, number, timestamp and collection. `last` is the last id number read, `seen`
+    the last row of dates read, `size` the first number of the archive not read yet. Valid while
+    nothing has been deleted from the index.
     """
 
     deletions: int
@@ -47,7 +47,7 @@ class LookedUp:
     numbers: Ints
 
     def is_worth_keeping(self, before: "LookedUp") -> bool:
-        """Return whether much is new since `before`."""
+        """Return whether enough is new since `before` to save it."""
         known = before.seen + before.size
         new = self.seen + self.size - known
         return before.deletions != self.deletions or new > _WORTH_KEEPING * (new + known)
@@ -60,7 +60,7 @@ def nothing(deletions: int) -> LookedUp:
 
 
 def load_lookup(file: Path, db: sqlite3.Connection) -> LookedUp | None:
-    """Return the contents of a file, None if it was made from other databases than in `db`."""
+    """Return the contents of a file, None if unreadable or made from other databases than `db`."""
     try:
         with file.open("rb") as opened, np.load(opened, allow_pickle=False) as read:
             arrays = {name: read[name] for name in ("kept", "rows", "numbers", "probes")}
@@ -81,9 +81,9 @@ def save_lookup(file: Path, db: sqlite3.Connection, found: LookedUp) -> None:
 
 
 def _probes(db: sqlite3.Connection, found: LookedUp) -> npt.NDArray[np.uint8]:
-    """Return sample ids from either side, and the last date, to identify the databases.
+    """Return a hash of sample ids of both sides and the last date, to identify the databases.
 
-    A file next to an older database restored from a copy is thus not taken as current.
+    It keeps a file from counting as current next to an older database restored from a copy.
     """
     digest = blake2b()
     for schema, last in (("main", found.last), ("archive", found.size - 1)):
@@ -96,7 +96,7 @@ def _probes(db: sqlite3.Connection, found: LookedUp) -> npt.NDArray[np.uint8]:
     return np.frombuffer(digest.digest(), dtype=np.uint8)
 
 
-# The first time all ids are walked in order, on both sides.
+# The first read scans all ids in order, on both sides.
 _ALL_HERE = (
     "SELECT ids.num, other.num FROM ids CROSS JOIN archive.ids AS other ON other.id = ids.id"
     " WHERE +ids.num > ? AND +other.num < ?"
@@ -113,7 +113,7 @@ _SEEN = "SELECT rowid, num, timestamp, collection FROM seen WHERE rowid > ?"
 
 
 class AttachedIndex:
-    """One index that is attached to an archive, open for reading."""
+    """One dates index attached to an archive, open for reading."""
 
     def __init__(self, name: str, folder: Folder, archive: Folder) -> None:
         self._name = name
@@ -140,7 +140,7 @@ class AttachedIndex:
             return bool(version != self._version)
 
     def read(self, size: int, codes: dict[str, int]) -> Seen:
-        """Return the dates of the ids that have a number below `size` in the archive.
+        """Return the dates of the ids whose number in the archive is below `size`.
 
         `codes` are the codes of collections; new names are added.
         """
@@ -203,7 +203,7 @@ class AttachedIndex:
 
 
 class Attached:
-    """The indices that are attached to an archive, as they are now."""
+    """The dates indices currently attached to an archive."""
 
     def __init__(self, archive: Folder) -> None:
         self._archive = archive
@@ -223,37 +223,37 @@ class Attached:
         self._addresses = addresses
 
     def have_changed(self) -> bool:
-        """Return whether any of them has unread changes."""
+        """Return whether any index has unread changes."""
         return any(not one.is_current() or one.has_changed() for one in self._open)
 
     def read(self, size: int, codes: dict[str, int]) -> list[Seen]:
-        """Return the dates of each, as `AttachedIndex.read` does."""
+        """Return the dates of each index, as `AttachedIndex.read` does."""
         return [one.read(size, codes) for one in self._open]
 
     def keep(self, db: sqlite3.Connection) -> None:
-        """Save the look-ups, so that opening the archive takes no time."""
+        """Save the look-ups, so that the archive opens quickly."""
         self.look(db)
         (size,) = db.execute("SELECT coalesce(max(num), 0) + 1 FROM ids").fetchone()
         for one in self._open:
             one.keep(size)
 
     def dates(self, ids: Sequence[str]) -> list[dict[str, Dates]]:
-        """Return the dates of ids in each."""
+        """Return the dates of ids in each index."""
         return [one.dates(ids) for one in self._open]
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all indices."""
         for one in self._open:
             one.close()
         self._open, self._addresses = [], {}
 
 
 def keep_joined(archive: Folder) -> None:
-    """Save the look-ups of attached indices, unless somebody writes to the archive."""
+    """Save the look-ups of attached indices, unless another process writes to the archive."""
     if not archive.exists():
         return
     with (
-        suppress(EngineError),  # it only saves time, and whoever asks is told
+        suppress(EngineError),  # only a cache; a later read raises the error
         archive.our_errors(),
         closing(connect(archive.database, read_only=True)) as db,
     ):

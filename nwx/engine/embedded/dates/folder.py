@@ -1,7 +1,7 @@
-"""Dates indices in separate folders, and writers to them or to an archive's own dates.
+"""Dates indices in separate folders, and writers for them and for an archive's main dates.
 
-Such a folder has only the tables that an archive has for its dates: an archive is also a dates
-index, for others that attach it.
+The folder's tables are those of an archive's dates, so other archives can attach an archive as a
+dates index.
 """
 
 import os
@@ -23,7 +23,7 @@ from nwx.errors import EngineBusyError, EngineError, EngineVersionError
 from nwx.model import Dates, IndexName
 
 _FORMAT = 1
-"""The layout of the folder; raise it when an older nwx could not read a new one."""
+"""The format of the folder; raise it when an older nwx cannot read a new folder."""
 
 _MANIFEST = "dates.json"
 _DATABASE = "dates-{}.sqlite"
@@ -33,7 +33,7 @@ _WAIT_SECONDS = 60.0
 class DatesFolder(Folder):
     """A separate dates index: a database, and `dates.json`, which names the current one.
 
-    A rebuilt version has a new database: readers of the previous one are not disturbed.
+    A rebuild writes a new database, so that readers of the previous one can continue.
     """
 
     def exists(self) -> bool:
@@ -60,7 +60,7 @@ class DatesFolder(Folder):
         self.database = self.path / _DATABASE.format(self.number)
 
     def make(self, number: int = 1) -> None:
-        """Make an empty database of a number, which does not count yet."""
+        """Create an empty database with a number; `finish` makes it current."""
         self.number = number
         self.database = self.path / _DATABASE.format(number)
         self.remove_database(number)
@@ -68,7 +68,7 @@ class DatesFolder(Folder):
             make_dates_tables(db)
 
     def finish(self) -> None:
-        """Say that the database of now is the one that counts."""
+        """Make the new database the current one."""
         manifest = self.path / f"{_MANIFEST}.new"
         version = mappings.version(IndexName.DATES)
         text = sealed_json({"format": _FORMAT, "mapping": version, "number": self.number})
@@ -108,7 +108,7 @@ class DatesFolder(Folder):
 
 
 def dates_folder(path: Path) -> Folder:
-    """Return the folder of a dates index, or of an archive, whose own dates are one.
+    """Return the folder of a dates index, or of an archive, whose main dates serve as one.
 
     Raises EngineError if it is neither.
     """
@@ -131,7 +131,7 @@ def make_dates_folder(path: Path) -> None:
 
 
 class DatesWriter:
-    """What adds dates to an index; others may do so in between."""
+    """Adds dates to an index; the lock is held for one call at a time."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -145,7 +145,7 @@ class DatesWriter:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Give the database to change it; others wait until that is committed."""
+        """Yield the database for changes; other writers wait until they are committed."""
         with (
             locked(self._folder),
             self._folder.our_errors(),
@@ -154,8 +154,7 @@ class DatesWriter:
             yield db
 
     def erase(self, wait_seconds: float) -> bool:
-        """Erase deleted data from the file; return whether nothing of it is left."""
-        # Imported here: hardly any archive is ever purged.
+        """Erase deleted data from the file; return whether none of it remains."""
         with locked(self._folder, wait_seconds), self._folder.our_errors():
             return erase_deleted(self._connected(), wait_seconds)
 
@@ -169,13 +168,13 @@ class DatesWriter:
         return self._db
 
     def close(self, columns: Path | None = None) -> None:
-        """Close the database, and update an archive's file of columns."""
+        """Close the database, and update an archive's columns file."""
         db, self._db = self._db, None
         if db is None:
             return
-        with closing(db), suppress(EngineBusyError):  # who is busy there sees to the file
+        with closing(db), suppress(EngineBusyError):  # the other writer updates it
             if columns is not None:
-                # Imported here: it takes NumPy, and reading dates does not.
+                # Imported here: it loads NumPy, which reading dates does not need.
                 from nwx.engine.embedded.documents.columns import keep_columns
 
                 with locked(self._folder, 0.0), self._folder.our_errors():
@@ -186,7 +185,7 @@ class DatesWriter:
 def building(path: Path) -> Iterator["FolderBuilder"]:
     """Yield a builder of the next version of a dates index, current when the context ends.
 
-    Nobody else can add to the index until then.
+    No other process can add to the index until then.
     """
     folder = DatesFolder(path)
     with locked(folder):
@@ -211,7 +210,7 @@ def building(path: Path) -> Iterator["FolderBuilder"]:
 
 
 class FolderBuilder(DatesBuilder):
-    """A database while it is filled, a transaction a call."""
+    """Fills a new database, one transaction per call."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -238,7 +237,7 @@ def joined_file(archive: Folder, name: str) -> Path:
 
 @contextmanager
 def named_errors(name: str) -> Iterator[None]:
-    """Say of an error which dates index it is about, and how to go on without it."""
+    """Add to EngineErrors the name of the dates index, and how to continue without it."""
     try:
         yield
     except EngineError as error:

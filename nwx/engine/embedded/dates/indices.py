@@ -1,4 +1,4 @@
-"""The dates indices of an archive except its main one, by name."""
+"""The named dates indices of an archive, all but the main one."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +33,8 @@ DatesReading = Callable[[], AbstractContextManager[sqlite3.Connection]]
 class EmbeddedDatesIndices:
     """Attaches, fills and lists the dates indices of an archive.
 
-    Indices that it creates are in its own folder, below `dates`; others stay in place. `reading`
-    yields the archive's database, `altering` a transaction of it.
+    Indices that it creates are below `dates` in the archive's folder; others stay in place.
+    `reading` yields the archive's database, `altering` a transaction of it.
     """
 
     def __init__(self, archive: Folder, reading: DatesReading, altering: Altering) -> None:
@@ -44,7 +44,7 @@ class EmbeddedDatesIndices:
         self._writers: dict[str, DatesWriter] = {}
 
     def listed(self) -> list[NamedDates]:
-        """Return all of them, the main one first."""
+        """Return all dates indices, the main one first."""
         with self._reading() as db:
             main = _measured(db, MAIN_DATES, self._archive, attached=True)
         addresses = self._addresses()
@@ -61,7 +61,7 @@ class EmbeddedDatesIndices:
             return NamedDates(name, str(path), name in addresses, problem=str(error))
 
     def folders(self) -> Iterator[tuple[str, Folder | None, str]]:
-        """Yield the name and the folder of all but the main one, or why it cannot be read."""
+        """Yield name and folder of each index except the main one, or why it cannot be read."""
         addresses = self._addresses()
         for name in sorted({*addresses, *self._own_names()}):
             try:
@@ -142,16 +142,16 @@ class EmbeddedDatesIndices:
         return self._writers[name].append(dates)
 
     def made(self) -> list[str]:
-        """Return the names of the indices that the archive made, attached or not."""
+        """Return the names of the indices in the archive's folder, attached or not."""
         return sorted(self._own_names())
 
     def remove(self, name: str, dates: Sequence[Dates]) -> int:
-        """Remove dates from an index that the archive made; return how many pairs there were."""
+        """Remove dates from an index in the archive's folder; return how many pairs were removed."""
         with self._own_writer(name).transaction() as db:
             return Registry(db).remove_dates(dates_rows(dates))
 
     def erase(self, name: str, wait_seconds: float) -> bool:
-        """Erase deleted data from an index that the archive made."""
+        """Erase deleted data from an index in the archive's folder; return whether none remains."""
         return self._own_writer(name).erase(wait_seconds)
 
     def _own_writer(self, name: str) -> DatesWriter:
@@ -160,14 +160,14 @@ class EmbeddedDatesIndices:
         return self._writers[name]
 
     def scan(self, place: str) -> Iterator[Dates]:
-        """Stream the dates of one index, as `Engine.scan_dates` does."""
+        """Yield the dates of one index, as `Engine.scan_dates` does."""
         folder = self._archive if place == MAIN_DATES else dates_folder(self._place(place))
         folder.check()
         with folder.our_errors(), closing(connect(folder.database, read_only=True)) as db:
             yield from map(dates_from_entry, reader.stored_entries_of(db, IndexName.DATES))
 
     def stamps(self) -> Iterator[str]:
-        """Yield for each that is attached a text that differs whenever it was written to."""
+        """Yield for each attached index a text that changes whenever it is written to."""
         for name, place in self._addresses().items():
             with named_errors(name):
                 folder = dates_folder(self._archive.path / place)
@@ -176,7 +176,7 @@ class EmbeddedDatesIndices:
                     yield f"{name} {folder.database.name} {last} {count_rows(db, 'deletions')}"
 
     def scan_attached(self) -> list[Iterator[IndexEntry]]:
-        """Return a stream of the entries of each that is attached."""
+        """Return a stream of the entries of each attached index."""
         return [self._entries(name, place) for name, place in self._addresses().items()]
 
     def _entries(self, name: str, place: str) -> Iterator[IndexEntry]:
@@ -186,7 +186,7 @@ class EmbeddedDatesIndices:
                 yield from reader.stored_entries_of(db, IndexName.DATES)
 
     def build(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Give what builds an index anew, as `Engine.build_dates` does."""
+        """Return a builder that replaces an index, as `Engine.build_dates` does."""
         path = self._archive.path if place == MAIN_DATES else self._place(place)
         if Folder(path).exists():
             raise UsageError(
@@ -198,7 +198,7 @@ class EmbeddedDatesIndices:
     def _place(self, place: str) -> Path:
         """Return the folder of an index by its name in the archive, or its path.
 
-        Anything else is a name that the archive may give to a new index.
+        Anything else is taken as the name of a new index of the archive.
         """
         addresses = self._addresses()
         own = self._path(place, addresses)
