@@ -146,7 +146,7 @@ class EmbeddedDatesIndices:
         return sorted(self._own_names())
 
     def remove(self, name: str, dates: Sequence[Dates]) -> int:
-        """Remove dates from an index in the archive's folder; return how many pairs were removed."""
+        """Remove dates from an index in the archive's folder; return how many pairs it had."""
         with self._own_writer(name).transaction() as db:
             return Registry(db).remove_dates(dates_rows(dates))
 
