@@ -32,6 +32,13 @@ def test_policies_are_compared(nwx: Nwx, cdx: Path) -> None:
     assert rows[4] == "text/html 4 1 42.0 KB 10.5 KB".split()
 
 
+def test_revisits_are_counted_whatever_the_filter(nwx: Nwx, cdx: Path) -> None:
+    with cdx.open("a") as stream:
+        stream.write(Line("http://a.example/", 20110101000000, "warc/revisit", "A" * 32, 700).text)
+    out = nwx("savings", "--mime", "image/*", cdx).out
+    assert out.startswith("0 captures, 0 B; 1 revisit of any type and size, 700 B\n")
+
+
 def test_json_from_standard_input(nwx: Nwx, cdx: Path) -> None:
     told = nwx("savings", "-", "--json", stdin=cdx.read_bytes()).json
     assert (told["captures"], told["bytes"]) == (4, 42_000)

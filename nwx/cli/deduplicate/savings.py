@@ -96,7 +96,7 @@ def command(
     if as_json:
         print_json(savings_report_json(report))
     else:
-        _print(report, Key(by))
+        _print(report, Key(by), is_filtered=any(selected.values()))
     return 1 if report.reading.problems_total and not report.reading.lines else 0
 
 
@@ -171,10 +171,12 @@ def _rows(
     return sorted(rows, key=lambda row: (-row[4], -row[2], -row[1], row[0]))
 
 
-def _print(report: "SavingsReport", by: Key) -> None:
+def _print(report: "SavingsReport", by: Key, *, is_filtered: bool) -> None:
+    # The type of a revisit is warc/revisit in most lines, and its length is not the original's.
+    revisits = counted(report.revisits, "revisit") + " of any type and size" * is_filtered
     click.echo(
         f"{counted(report.count, 'capture')}, {size_words(report.captures.bytes)};"
-        f" {counted(report.revisits, 'revisit')}, {size_words(report.revisits_bytes)}"
+        f" {revisits}, {size_words(report.revisits_bytes)}"
     )
     if report.without_length:
         click.echo(f"the record length of {counted(report.without_length, 'capture')} is not known")
