@@ -144,6 +144,12 @@ def date_words(timestamp: str) -> str:
     return f"{timestamp[:4]}-{timestamp[4:6]}-{timestamp[6:8]}"
 
 
+def span_words(first: str, last: str) -> str:
+    """Return two timestamps as a span of days, or as the day of both."""
+    days = dict.fromkeys((date_words(first), date_words(last)))
+    return " to ".join(days)
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun, in the plural unless it is one: "1 error", "2,000 errors"."""
     if count == 1:

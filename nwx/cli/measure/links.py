@@ -18,6 +18,7 @@ from nwx.cli.output import (
     print_object,
     progress_bar,
     size_words,
+    span_words,
     warn,
 )
 from nwx.settings import Settings
@@ -103,7 +104,7 @@ def _write_words(place: str, links: "Inlinks") -> None:
         sites = f"{counted(counts.hosts, 'host')}, {counted(counts.domains, 'domain')}"
         click.echo(
             f"{clean(place)}: linked from {counted(counts.documents, 'page')} on {sites},"
-            f" {date_words(counts.first)} to {date_words(counts.last)}"
+            f" {span_words(counts.first, counts.last)}"
         )
         kinds = (f"{name} {count:,}" for name, count in counts.kinds.items())
         click.echo(f"kinds: {', '.join(kinds)}")

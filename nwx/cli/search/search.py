@@ -18,6 +18,7 @@ from nwx.cli.output import (
     print_answer,
     print_csv,
     print_json,
+    span_words,
     warn,
 )
 from nwx.model import Collapse, Hit, SearchResult, Sort
@@ -289,7 +290,7 @@ def _print_quotation(found: "Quotation") -> None:
     for one in found.periods:
         before = f", not yet on {date_words(one.before)}" if one.before else ""
         after = f", no more on {date_words(one.after)}" if one.after else ""
-        span = f"{date_words(one.first)} to {date_words(one.last)}"
+        span = span_words(one.first, one.last)
         click.echo(f"{span}: {counted(one.captures, 'capture')}{before}{after}")
     for version in found.versions[:_VERSIONS_SHOWN]:
         place = f"{version.part} {version.start}-{version.end}"
