@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nwx.answers.tables import ResultTable, bar_chart, rows_by_year
 from nwx.cdx.layouts import CDX_FIELDS
@@ -52,6 +52,7 @@ class Captures(ResultTable[CdxRow]):
         parameters: Sequence[tuple[str, str]],
         columns: Sequence[str] = TABLE_COLUMNS,
     ) -> None:
+        self._asked = engine, tuple(parameters), tuple(columns)
         self._engine = engine
         self._has_rows = ("limit", "0") not in parameters  # a limit of 0 means all in a CDX query
         self._columns = tuple(columns)
@@ -61,6 +62,9 @@ class Captures(ResultTable[CdxRow]):
         if len(set(self._columns)) < len(self._columns):
             raise UsageError(f"columns are {', '.join(self._columns)}; name each once")
         self.query = self._question(parameters)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Captures, self._asked
 
     def _question(self, parameters: Sequence[tuple[str, str]]) -> "CdxQuery":
         named = [*parameters, ("output", "cdx"), ("digest", "bare")]

@@ -46,7 +46,7 @@ def _with_texts(row: Row, places: Sequence[int]) -> Row:
 class SqlTable(ResultTable[Row]):
     """The rows of an answer; each iteration runs the query, until `len` or a slice caches them.
 
-    After the last row, `has_more` says whether rows were left out.
+    After the last row, `has_more` says whether rows were left out. Pickles have the rows.
     """
 
     def __init__(self, ask: "Callable[[], SqlAnswer]") -> None:
@@ -60,6 +60,10 @@ class SqlTable(ResultTable[Row]):
             self.types[column] = kind
         self.has_more = False
         self._rows: list[Row] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        len(self)  # reads them
+        return {**vars(self), "_ask": None}
 
     @property
     def columns(self) -> tuple[str, ...]:

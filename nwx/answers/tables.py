@@ -3,7 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from html import escape
 from itertools import chain, islice
 from operator import index
@@ -273,14 +273,18 @@ class Rows(ResultTable[_T]):
     """Records of one type, one a row, fetched when iterated or counted.
 
     Each iteration calls `ask` until a count or slice has cached the rows. `bars` names a timestamp
-    column whose years are drawn as a chart.
+    column whose years are drawn as a chart. Pickles contain only the rows.
     """
 
     def __init__(self, kind: type[_T], ask: Callable[[], Iterable[_T]], bars: str = "") -> None:
+        self._kind = kind
         self._types = column_types(kind)  # type: ignore[arg-type]  # classes are hashable
         self._ask = ask
         self._bars = bars
         self._kept: list[_T] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rows, (self._kind, partial(list, self._all()), self._bars)
 
     @property
     def columns(self) -> tuple[str, ...]:

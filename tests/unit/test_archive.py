@@ -350,4 +350,13 @@ def test_a_column_is_named_once(archive: Archive) -> None:
 def test_archives_go_to_other_processes(archive: Archive) -> None:
     again = pickle.loads(pickle.dumps(archive))
     assert repr(again) == repr(archive) and again.viewer == archive.viewer
-    assert len(again.search("lamp")) == len(archive.search("lamp"))
+    url = archive.search("lamp")[0].url
+    for table in (
+        archive.search("lamp"),
+        archive.captures(url, columns=["url", "timestamp"]),
+        archive.versions(url),
+        archive.links(url),
+        archive.sql("SELECT url FROM captures"),
+    ):
+        rows = pickle.loads(pickle.dumps(table))
+        assert (rows.columns, list(rows)) == (table.columns, list(table))
