@@ -176,16 +176,19 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         """Return the capture of a URL nearest to a date, or the newest one without a date.
 
         Among captures of the same visit, the exact spelling of the URL (`www`, https) is preferred.
-        Returns None without captures; raises HiddenError if captures exist but may not be shown.
+        Answers to POST and PUT count only where there are no others. Returns None without captures;
+        raises HiddenError if captures exist but may not be shown.
         """
         from nwx.access.restricted_engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
         from nwx.engine.capture_index import KeysAtTime
+        from nwx.searching.documents import captures_by_any_method, nearest
         from nwx.values.urlkeys import urlkey, with_scheme
 
         moment = date_bound(at, 0) if at else _NEWEST
         engine = self._seen()
         (near,) = engine.captures_near([KeysAtTime((urlkey(with_scheme(url)),), moment)], _NEAR)
+        near = near or nearest(captures_by_any_method(engine, url), moment, _NEAR)
         if not near:
             check_url_shown(engine, url)
             return None

@@ -180,7 +180,7 @@ def document_near(engine: Engine, url: str, timestamp: str = "") -> str | None:
     For a revisit it may be a document with the same payload at another URL. Raises HiddenError if
     the URL may not be shown, and UsageError on an invalid timestamp.
     """
-    captures = (one for one in _captures_of(engine, url) if one.document_id)
+    captures = (one for one in captures_by_any_method(engine, url) if one.document_id)
     found = nearest(captures, timestamp, 1) if timestamp else list(islice(captures, 1))
     known = engine.known([one.document_id for one in found]) or _of_payload(engine, found)
     if not known:
@@ -199,13 +199,13 @@ def nearest(captures: Iterable[Capture], timestamp: str, limit: int) -> list[Cap
     )
 
 
-def _captures_of(engine: Engine, url: str) -> Iterator[Capture]:
+def captures_by_any_method(engine: Engine, url: str) -> Iterator[Capture]:
     """Stream the captures of a URL, first by GET, then by requests with a body."""
     key = urlkey(with_scheme(url))
     prefix = method_prefix(key)
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     answers = islice(engine.captures(prefix, after), _MOST_ANSWERS)
-    return chain(engine.captures(key), (one for one in answers if one.url == url))
+    return chain(engine.captures(key), (one for one in answers if urlkey(one.url) == key))
 
 
 def _of_payload(engine: Engine, revisits: Iterable[Capture]) -> Collection[str]:

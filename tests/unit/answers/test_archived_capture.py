@@ -56,6 +56,25 @@ def test_a_request_has_headers_and_payload(tmp_path: Path) -> None:
     )
 
 
+def test_a_url_captured_by_post_alone_has_a_capture(tmp_path: Path) -> None:
+    url = "http://a.example/form"
+    pages = [Page(url, f"20{year}0101000000", html("Said", year)) for year in ("10", "20")]
+    with (tmp_path / "a.warc").open("wb") as stream:
+        for page in pages:
+            asked = warc_record(Page(url, page.timestamp, page.timestamp.encode()))
+            asked = asked.replace(b"WARC-Type: response", b"WARC-Type: request")
+            asked = asked.replace(b"HTTP/1.1 200 OK", b"POST /form HTTP/1.1")
+            stream.write(asked + warc_record(page))
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.import_(tmp_path / "a.warc", jobs=1)
+        assert not list(archive.captures(url))
+        newest = archive.capture(url)
+        oldest = archive.capture("https://www.a.example/form", at="2012")
+        assert newest and newest.payload == pages[1].body
+        assert oldest and oldest.payload == pages[0].body
+        assert archive.capture("http://a.example/fo") is None
+
+
 def test_a_revisit_without_a_digest_has_the_payload_of_the_capture_that_it_refers_to(
     tmp_path: Path,
 ) -> None:
