@@ -1,6 +1,6 @@
-"""Document columns other than text, as arrays by the number of the id.
+"""Document columns other than text, as arrays indexed by document number.
 
-The arrays are a snapshot of one moment.
+The arrays are a snapshot.
 """
 
 import sqlite3
@@ -41,20 +41,20 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _KEPT = 8
 _ID_DIGITS = 16
-"""The hexadecimal digits of an id that `id_start` is made of."""
+"""The number of hexadecimal digits of an id from which `id_start` is made."""
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 Others = Callable[[int, dict[str, int]], Sequence[Seen]]
-"""What reads the dates of attached indices (`nwx.engine.embedded.dates.attached.Attached.read`)."""
+"""Reads the dates of attached indices (`nwx.engine.embedded.dates.attached.Attached.read`)."""
 
 
 def id_start_of(id: str) -> int:
-    """Return the beginning of an id, as columns have it."""
+    """Return the first 63 bits of an id, as in the column `id_start`."""
     return int(id[:_ID_DIGITS], 16) >> 1
 
 
 class DocumentColumns:
-    """Documents and dates of one moment."""
+    """A snapshot of documents and dates."""
 
     entries: int
     seen: Seen
@@ -105,7 +105,7 @@ class DocumentColumns:
         self._derived: Mapping[str, Any] = derived or {}
 
     def folds(self, collapse: Collapse) -> Folds | None:
-        """Return what folds documents, None where nothing is to be folded."""
+        """Return the folds of documents, None if nothing is collapsed."""
         if collapse is Collapse.NONE:
             return None
         return self._url_folds if collapse is Collapse.URL else self._text_folds
@@ -120,7 +120,7 @@ class DocumentColumns:
 
     @property
     def id_start(self) -> Ints:
-        """What orders documents as their ids do."""
+        """The first 63 bits of each id, which sort as the ids do."""
         return self.stored.documents["id_start"]
 
     @cached_property
@@ -128,12 +128,12 @@ class DocumentColumns:
         return np.argsort(self.id_start, kind="stable")
 
     def nums_of(self, ids: Sequence[str]) -> Ints:
-        """Return the numbers of documents by their ids, -1 for those that do not exist."""
+        """Return the numbers of documents by id, -1 for missing ones."""
         written = "".join(id[:_ID_DIGITS] for id in ids)
         return self.nums_of_starts(np.frombuffer(bytes.fromhex(written), ">u8"))
 
     def nums_of_starts(self, first: npt.NDArray[np.uint64]) -> Ints:
-        """Return the numbers of documents by the first 64 bits of their ids, -1 for no others."""
+        """Return the numbers of documents by the first 64 bits of their ids, -1 if missing."""
         if not len(first) or not self.size:
             return np.full(len(first), -1, dtype=np.int64)
         starts = (first >> np.uint64(1)).astype(np.int64)
@@ -142,23 +142,23 @@ class DocumentColumns:
         return np.where((self.id_start[nums] == starts) & self.is_document[nums], nums, -1)
 
     def codes(self, facet: str) -> Ints:
-        """Return the codes of a facet's values, or of sets of them."""
+        """Return for each document the code of its facet value, or of its set of values."""
         sets = self.sets(facet)
         return self.stored.documents[facet] if sets is None else sets.codes
 
     def sets(self, facet: str) -> Sets | None:
-        """Return the sets of a facet that looks at all dates, None of others."""
+        """Return the sets of a facet computed from all dates, None for other facets."""
         if facet == "year":
             return self.years
         return self.seen_collections if facet == "collection" else None
 
     def kinds(self, facet: str) -> int:
-        """Return how many codes a facet has."""
+        """Return the number of codes of a facet."""
         sets = self.sets(facet)
         return len(self.labels[facet]) if sets is None else sets.count
 
     def combined_codes(self, facets: tuple[str, ...]) -> Ints:
-        """Return one code for the values of several facets of documents, the last varying most."""
+        """Return for each document one code for several facets, the last facet varying fastest."""
         with self._guard:
             known = self._combined.get(facets)
         if known is None:
@@ -171,7 +171,7 @@ class DocumentColumns:
         return known
 
     def has_value(self, facet: str, values: Collection[str], nums: Ints) -> Bools:
-        """Return for each document whether its facet has one of the values; own facets only."""
+        """Return for each document whether it has one of the values; for DOCUMENT_FACETS only."""
         wanted = np.zeros(len(self.labels[facet]), dtype=bool)
         wanted[[code for value in values if (code := self._known_values(facet).get(value))]] = True
         return wanted[self.codes(facet)[nums]]
@@ -182,7 +182,7 @@ class DocumentColumns:
         return self._values[facet]
 
     def totals(self, facet: str) -> tuple[Ints, Ints]:
-        """Return the codes of the values that all documents have, and how often."""
+        """Return the codes of a facet's values over all documents, and their counts."""
         if facet not in self._totals:
             every = np.bincount(self.codes(facet)[self.is_document], minlength=1)
             found = np.flatnonzero(every)
@@ -193,7 +193,7 @@ class DocumentColumns:
 
     @cached_property
     def _starts(self) -> Ints:
-        """Where the dates of each begin."""
+        """The position at which the dates of each number begin."""
         starts: Ints | None = self._derived.get("starts")
         if starts is None:
             sizes = np.bincount(self.seen.nums, minlength=self.size)
@@ -221,20 +221,20 @@ class DocumentColumns:
 
     @cached_property
     def years(self) -> Sets:
-        """The years of each."""
+        """The years of each number."""
         if self._derived:
             return Sets.from_arrays(self._derived, "years")
         return Sets.of(self.seen.nums, self.timestamps // 10**10, self.size)
 
     @cached_property
     def seen_collections(self) -> Sets:
-        """The codes of the collections of each."""
+        """The codes of the collections of each number."""
         if self._derived:
             return Sets.from_arrays(self._derived, "collections")
         return Sets.of(self.seen.nums, self.seen.collections, self.size)
 
     def derived(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays computed from the dates of the archive's own index, to be stored."""
+        """Return the arrays computed from the dates of the main index, for the columns file."""
         edges = {"starts": self._starts, "oldest": self.oldest, "newest": self.newest}
         return edges | self.years.arrays("years") | self.seen_collections.arrays("collections")
 
@@ -245,7 +245,7 @@ class DocumentColumns:
         return found
 
     def trend(self, nums: Ints, period: Period, condition: DateCondition) -> list[TrendPoint]:
-        """Return those dates of documents that meet a condition, by period."""
+        """Return the counts by period of the documents' dates that meet a condition."""
         chosen = np.zeros(self.size, dtype=bool)
         chosen[nums] = True
         fits = self.rows.that_meet(condition) & chosen[self.seen.nums]
@@ -253,14 +253,14 @@ class DocumentColumns:
         if not len(found):
             return []
         values, places, captures = np.unique(periods, return_inverse=True, return_counts=True)
-        # Dates are in the order of document and time: a document's of one period stand together.
+        # Dates are in the order of document and time: those of one period are adjacent.
         is_first = np.append(True, (found[1:] != found[:-1]) | (periods[1:] != periods[:-1]))
         documents = np.bincount(places[is_first], minlength=len(values))
         rows = zip(values.tolist(), captures.tolist(), documents.tolist(), strict=True)
         return [TrendPoint(f"{value:0{period.digits}}", *counts) for value, *counts in rows]
 
     def dates(self, num: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the timestamps and the collections of a document, each in order."""
+        """Return the distinct timestamps and collections of a document, each in order."""
         run = slice(self._starts[num], self._starts[num + 1])
         names = self.collection_names
         return (
@@ -290,19 +290,20 @@ class DocumentColumns:
 
     @cached_property
     def collection_names(self) -> Mapping[int, str]:
-        """The names of the codes of collections."""
+        """The names of collections by code."""
         return {code: name for name, code in self.collections.items()}
 
 
 ReadFrequent = Callable[[DocumentColumns, StoredSets | None, Ints], StoredSets]
-"""What reads the sets of frequent words.
+"""Reads the sets of frequent words.
 
-It is given those of an earlier moment, if there are any, and the documents written since.
+Its arguments are the columns, the sets of an earlier moment, if any, and the documents written
+since.
 """
 
 
 def keep_columns(file: Path, db: sqlite3.Connection, frequent: ReadFrequent | None = None) -> None:
-    """Update an archive's file of columns if enough has changed.
+    """Update an archive's columns file if enough has changed.
 
     The stored sets of words stay unchanged if `frequent` is None.
     """

@@ -1,4 +1,4 @@
-"""From the query tree to tantivy's queries, and terms by pattern and range as such."""
+"""Compiles query trees to tantivy queries, including patterns and ranges of terms."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ from nwx.query.tree import (
 )
 from nwx.query.words import matcher, pattern_pieces
 
-# A plain dot would leave out the newline.
+# A plain dot does not match a newline.
 _ANY = r"(.|\n)"
 _ANYTHING = _ANY + "*"
 _WILD = {"*": _ANYTHING, "?": _ANY}
@@ -63,13 +63,13 @@ class Known:
     terms: Terms
     weights: Mapping[str, float] = field(default_factory=lambda: DEFAULT.fields)
     scored: bool = True
-    """False where it is asked which documents match, and not how well."""
+    """False if scores are not needed."""
 
 
 def compile_node(node: Node, known: Known) -> Query:
-    """Return the query of a tree; `known` resolves what only the archive knows.
+    """Return the query of a tree; `known` has the queries that need data of the archive.
 
-    The tree is resolved (`nwx.query.tree.resolve_tree`).
+    The tree must be resolved (`nwx.query.tree.resolve_tree`).
     """
     match node:
         case All():
@@ -94,7 +94,7 @@ def compile_node(node: Node, known: Known) -> Query:
 
 
 def _anywhere(node: Leaf, known: Known) -> Query | None:
-    """Return the query of a word in any default field, None where it takes their phrases."""
+    """Return an unscored query for one word in any default field, None for several words."""
     if isinstance(node, Wildcard) and not is_any(node):
         return _wildcard(node, WORDS, "text", known)
     if isinstance(node, Term | Phrase | Fuzzy):
@@ -107,19 +107,19 @@ def _anywhere(node: Leaf, known: Known) -> Query | None:
 
 
 def any_field_query(word: str) -> Query:
-    """Return the query of documents that have a word in any default field, without scores."""
+    """Return an unscored query for a word in any default field."""
     return Query.term_query(schema(), WORDS, word, "basic")
 
 
 def below_pages_query(terms: Terms) -> Query:
-    """Return the query of what ranks below pages."""
+    """Return the query for documents that rank below pages."""
     nothing = Query.empty_query()
     known = Known(lambda _: nothing, lambda *_: nothing, lambda one: one, terms)
     return compile_node(BELOW_PAGES, known)
 
 
 def values_query(field: str, values: tuple[str, ...]) -> Query:
-    """Return the query of documents with one of these values."""
+    """Return the query for documents with one of these values."""
     numbers = field_type(field) in NUMBERS
     found = [int(value) if numbers else value for value in values]
     if field in enriched_fields(searched=True):
@@ -129,7 +129,7 @@ def values_query(field: str, values: tuple[str, ...]) -> Query:
 
 
 def all_of(queries: list[Query]) -> Query:
-    """Return the query of documents that all of these find."""
+    """Return the conjunction of queries."""
     return queries[0] if len(queries) == 1 else Query.boolean_query(_each(Occur.Must, queries))
 
 
@@ -138,7 +138,7 @@ def _boost(node: Boost, known: Known) -> Query:
 
 
 def boosted(query: Query, factor: float) -> Query:
-    """Return the same documents with their scores multiplied."""
+    """Return a query with its scores multiplied by a factor."""
     return query if factor == 1 else Query.boost_query(query, factor)
 
 
@@ -179,7 +179,7 @@ def _leaf(node: Leaf, field: str, known: Known) -> Query:
 
 
 def _as_term(node: Leaf, field: str) -> Leaf:
-    """Return a leaf about a field of enrichers as one about the terms of DOCUMENT_FIELDS."""
+    """Return a leaf on a field of enrichers as a leaf on the terms of DOCUMENT_FIELDS."""
     match node:
         case Wildcard():
             return Wildcard(DOCUMENT_FIELDS, enriched_term(field, node.pattern))
@@ -190,7 +190,7 @@ def _as_term(node: Leaf, field: str) -> Leaf:
                 f"{one:014}" if isinstance(one, int) else one for one in (node.low, node.high)
             )
             first = enriched_term(field, low or "")
-            # The character after `=`, so that all values of the field are before it.
+            # `>` follows `=`, so all values of the field sort before it.
             last = enriched_term(field, high) if high is not None else f"{field}>"
             included = (node.include_low, node.include_high) if isinstance(node, Range) else ()
             return Range(DOCUMENT_FIELDS, first, last, *included)
@@ -238,7 +238,7 @@ def _span_query(span: ValueSpan) -> Query:
 
 
 def wildcard_query(field: str, pieces: list[str], terms: Terms) -> Query:
-    """Return the query of documents with a term that follows a pattern."""
+    """Return the query for documents with a term that matches a pattern."""
     expression = "".join(_WILD.get(one) or _literal(one[1:]) for one in pieces)
     begins = pieces[0][1:] if pieces[0] not in _WILD else ""
     if query := _expression_query(field, expression):
@@ -250,7 +250,7 @@ def wildcard_query(field: str, pieces: list[str], terms: Terms) -> Query:
 def between_query(
     field: str, low: str | None, high: str | None, included: tuple[bool, bool], terms: Terms
 ) -> Query:
-    """Return the query of documents with a term between two, in the order of code points."""
+    """Return the query for documents with a term between two, in code point order."""
     include_low, include_high = included
     common = _common_beginning(low or "", high or "")
     longest = max(len(low or ""), len(high or "")) - common
@@ -291,7 +291,7 @@ def _common_beginning(one: str, other: str) -> int:
 def _between(
     low: str | None, high: str | None, include_low: bool, include_high: bool, common: int
 ) -> str | None:
-    """Return the expression of the texts between two bounds, None if it is empty."""
+    """Return the expression for texts between two bounds, None if there are none."""
     if low is None or high is None:
         if high is None:
             return _from(low or "", include_low or low is None)
@@ -301,7 +301,7 @@ def _between(
 
 
 def _between_rests(low: str, high: str, include_low: bool, include_high: bool) -> str | None:
-    """Return the expression between two texts that do not begin alike."""
+    """Return the expression for texts between two without a common prefix."""
     if not low and not high:
         return "()" if include_low and include_high else None
     if not low:
@@ -316,7 +316,7 @@ def _between_rests(low: str, high: str, include_low: bool, include_high: bool) -
 
 
 def _from(low: str, include: bool) -> str:
-    """Return the expression of a text and all after it."""
+    """Return the expression for all texts after `low`, and `low` itself if `include`."""
     expression = _ANYTHING if include else _ANY + _ANYTHING
     for character in reversed(low):
         later = _beginning(ord(character) + 1, 0x10FFFF)
@@ -325,7 +325,7 @@ def _from(low: str, include: bool) -> str:
 
 
 def _up_to(high: str, include: bool, *, empty: bool = True) -> str | None:
-    """Return the expression of all texts before one; without `empty` not the empty text."""
+    """Return the expression for all texts before `high`; with `empty` the empty text too."""
     expression = "()" if include else None
     for place, character in reversed(list(enumerate(high))):
         expression = _any_of(
@@ -346,7 +346,7 @@ def _any_of(*expressions: str | None) -> str | None:
 
 
 def _beginning(first: int, last: int) -> str | None:
-    """Return the expression of texts that begin with a character in a range, None if empty."""
+    """Return the expression for texts that begin with a character in a range, None if empty."""
     first = 0xE000 if 0xD800 <= first <= 0xDFFF else first
     last = 0xD7FF if 0xD800 <= last <= 0xDFFF else last
     if first > last:

@@ -1,4 +1,4 @@
-"""Facets of a result, counted from the columns."""
+"""Facets of a result, counted on the columns."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from nwx.model import FacetValue
 _SPARSE = 16
 _COMBINATIONS = 4_096
 _MOST = 0.6
-"""From this share on the documents that are not in a result are counted, and taken off."""
+"""Above this share, documents outside the result are counted and subtracted from the totals."""
 
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumbers:
-    """The documents that meet all filters, and the documents counted by filtered facets."""
+    """The documents that meet all filters, and those to count for each filtered facet."""
 
     nums: Ints
     by_facet: Mapping[str, Ints] = field(default_factory=dict)
@@ -31,9 +31,9 @@ def narrow_facets(
 ) -> NarrowedNumbers:
     """Return the documents that meet dates and filters, overall and per filtered facet.
 
-    `dated` marks the documents that meet the question's dates, if it has any. Each facet with a
-    filter gets the documents that meet all filters but its own. Each filter is evaluated once, by
-    counting how many filters a document does not meet.
+    `dated` marks the documents that meet the question's dates, if it has any. A facet with a filter
+    gets the documents that meet all filters but its own. Each filter is evaluated once, by counting
+    the filters that a document does not meet.
     """
     in_dates = True if dated is None else dated[nums]
     unmet = {
@@ -75,7 +75,7 @@ def _facets(
 
 
 def _left_out(columns: DocumentColumns, nums: Ints) -> Ints | None:
-    """Return the documents that are not in a result, None where those in it are fewer."""
+    """Return the documents outside a result if it has more than _MOST of them, else None."""
     if len(nums) <= _MOST * columns.entries:
         return None
     rest = columns.is_document.copy()
@@ -115,7 +115,7 @@ def _all_counts(
 
 
 def _few_values(columns: DocumentColumns, facets: Sequence[str]) -> tuple[str, ...]:
-    """Return those facets of documents that have few combinations of values."""
+    """Return the facets of documents that together have at most _COMBINATIONS of values."""
     chosen: list[str] = []
     combinations = 1
     own = [facet for facet in facets if facet not in DATED_FACETS]
@@ -128,7 +128,7 @@ def _few_values(columns: DocumentColumns, facets: Sequence[str]) -> tuple[str, .
 
 
 def _counts(columns: DocumentColumns, nums: Ints, facet: str) -> tuple[Ints, Ints]:
-    """Return the codes of the values that documents have, and how often."""
+    """Return the codes of the documents' facet values, and their counts."""
     codes = columns.codes(facet)[nums]
     if len(nums) * _SPARSE < columns.kinds(facet):
         found, counts = np.unique(codes, return_counts=True)
@@ -141,7 +141,7 @@ def _counts(columns: DocumentColumns, nums: Ints, facet: str) -> tuple[Ints, Int
 
 
 def _taken_off(totals: tuple[Ints, Ints], codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the counts of all documents minus the counts of some."""
+    """Return the totals minus counts, zeros removed."""
     every, left = totals[0], totals[1].copy()
     left[np.searchsorted(every, codes)] -= counts
     there = left > 0
@@ -154,7 +154,7 @@ def _most_frequent(
     if not size:
         return ()
     if size < len(counts):
-        # All that are as frequent as the last one come along, to be told apart by value.
+        # All ties with the last one are included, as their values decide.
         least = np.partition(counts, len(counts) - size)[len(counts) - size]
         codes, counts = codes[counts >= least], counts[counts >= least]
     values = [

@@ -1,4 +1,4 @@
-"""The documents that a plan finds, from tantivy, the columns and the links."""
+"""The documents found for a plan, by tantivy, columns and links."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,11 +33,11 @@ from nwx.query.tree import All, Bool, DateRange, Leaf
 
 @dataclass(frozen=True, slots=True)
 class FoundDocuments:
-    """Documents that a plan finds: a query that covers them, and their numbers.
+    """The documents found for a plan: their numbers, and a query that covers them.
 
-    `bonus` finds those of a higher score. `allowed` restricts the query if it finds more; it
-    includes `filters`. `anchors` found some of the documents, whatever their words; `by_words`
-    contains the others and more. Where these are few, `scored` has all their scores.
+    `bonus` finds those with a raised score. `allowed` restricts the query, which includes
+    `filters`, if it finds more. `anchors` found some of the documents by anchor texts; `by_words`
+    contains the others and more. `scored` has the scores of all, if they are few.
     """
 
     known: Known
@@ -52,7 +52,7 @@ class FoundDocuments:
 
     @property
     def nums(self) -> Ints:
-        """The numbers of the documents that are found."""
+        """The numbers of the documents found."""
         return self.numbers.nums
 
 
@@ -64,7 +64,7 @@ def documents_found(
     scores: bool = True,
     within: Ints | None = None,
 ) -> FoundDocuments:
-    """Return the documents of a plan, or those among some, from tantivy and the columns."""
+    """Return the documents of a plan, only those among `within` if it is given."""
     known = replace(_known(view, links), weights=plan.question.ranking.fields)
     filters = [values_query(name, values) for name, values in plan.filters.items()]
     is_scored = scores and plan.is_scored
@@ -94,7 +94,7 @@ def documents_found(
 def _matching(
     view: ArchiveView, plan: SearchPlan, known: Known, is_scored: bool, within: Ints | None
 ) -> tuple[Query, Query | None, Ints, ScoredDocuments | None]:
-    """Return the queries of `_ranked`, the numbers of what they find, and few ones with scores."""
+    """Return the queries of `_ranked`, the numbers that they find, and the scores if few."""
     most = most_found(plan.text, view.searcher) if is_scored else MOST_SCORED + 1
     ranked, bonus = _ranked(plan, known) if is_scored and most else (Query.empty_query(), None)
     if most <= MOST_SCORED:
@@ -107,7 +107,7 @@ def _matching(
 
 
 def _joined_allow(view: ArchiveView, links: LinkedSearch, plan: SearchPlan) -> Bools | None:
-    """Return for each number whether dates and links of the whole query allow it."""
+    """Return for each number whether it meets the query's joined leaves; None without any."""
     allowed = None
     for one in plan.joined:
         meet = _meet(view, links, one.leaf)
@@ -116,7 +116,7 @@ def _joined_allow(view: ArchiveView, links: LinkedSearch, plan: SearchPlan) -> B
 
 
 def _ranked(plan: SearchPlan, known: Known) -> tuple[Query, Query | None]:
-    """Return the query that scores documents, and that of documents with a higher score."""
+    """Return the query that scores documents, and the query for those with a raised score."""
     query = compile_node(plan.text, known)
     if not plan.bonus:
         return query, None
@@ -125,14 +125,14 @@ def _ranked(plan: SearchPlan, known: Known) -> tuple[Query, Query | None]:
 
 
 def _both(one: Bools | None, other: Bools | None) -> Bools | None:
-    """Return what two conditions allow; None allows everything."""
+    """Return the conjunction of two conditions; None allows everything."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
 
 
 def _filtered(columns: DocumentColumns, nums: Ints, plan: SearchPlan) -> Ints:
-    """Return the documents that meet the filters, except filters that facets leave out."""
+    """Return the documents that meet the filters, except those that facets count without."""
     for name, values in plan.filters.items():
         if name not in plan.apart:
             nums = nums[columns.has_value(name, values, nums)]
@@ -144,7 +144,7 @@ def _linked_nums(
 ) -> Ints:
     """Return the documents found by anchors that meet the rest of a query.
 
-    Conditions on dates and links of the whole query are checked later.
+    The query's joined leaves (dates and links) are checked later.
     """
     nums = links.nums(anchors)
     nums = _filtered(view.columns, nums[view.columns.is_document[nums]], plan)
@@ -165,7 +165,7 @@ def _known(view: ArchiveView, links: LinkedSearch) -> Known:
 
 
 def _meet(view: ArchiveView, links: LinkedSearch, leaf: DateRange | Leaf) -> Bools:
-    """Return for each number whether its document meets a leaf on dates or links."""
+    """Return for each number whether it meets a leaf on dates or links."""
     current_work().check()
     if isinstance(leaf, DateRange):
         return view.columns.seen_in(range_condition(leaf))
@@ -173,7 +173,7 @@ def _meet(view: ArchiveView, links: LinkedSearch, leaf: DateRange | Leaf) -> Boo
 
 
 def _fitting(fits: Bools) -> Query:
-    """Return the query of the documents that fit, built from the smaller side."""
+    """Return the query for the documents marked, built from the smaller side."""
     nums = np.flatnonzero(fits)
     if 2 * len(nums) <= len(fits):
         found = tantivy_index.nums_query(nums.tolist())
@@ -184,7 +184,7 @@ def _fitting(fits: Bools) -> Query:
 
 
 def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Query:
-    """Return the query of documents with words near each other, which are looked at one by one."""
+    """Return the query for documents with words near each other, checking texts one by one."""
     query = near_candidates(field, words, slop)
     work = current_work()
     found: list[int] = []
@@ -196,7 +196,7 @@ def _near(view: ArchiveView, field: str, words: Sequence[str], slop: int) -> Que
 
 
 def _own_shown(view: ArchiveView, query: Query) -> Query:
-    """Return the query of those documents of a query whose own capture is not hidden."""
+    """Return a query restricted to documents whose own capture is not hidden."""
     if not len(view.own_hidden):
         return query
     return query.and_must_not_match(tantivy_index.nums_query(view.own_hidden.tolist()))
@@ -205,7 +205,7 @@ def _own_shown(view: ArchiveView, query: Query) -> Query:
 def own_scores(
     view: ArchiveView, plan: SearchPlan, found: FoundDocuments, asked: Ints
 ) -> dict[int, float]:
-    """Return the scores of those of some documents that match by their own words."""
+    """Return the text scores of the documents in `asked` that match by words."""
     if found.scored is not None:
         return found.scored.among(asked)
     nums = asked[are_among(asked, found.by_words)].tolist()

@@ -1,4 +1,4 @@
-"""Documents that share something: the same values, or the hit that they are folded into."""
+"""Groups of documents: those folded into one hit, and those with the same set of values."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -19,11 +19,11 @@ class Folds:
     def __init__(self, groups: Ints) -> None:
         self.groups = groups
         sizes = np.bincount(groups) if len(groups) else np.zeros(1, dtype=np.int64)
-        sizes[0] = 0  # numbers that are no documents
+        sizes[0] = 0  # numbers without a document
         self._several: npt.NDArray[np.bool_] = sizes[groups] > 1
 
     def count(self, nums: Ints) -> int:
-        """Return the number of groups that documents are in."""
+        """Return the number of groups of documents."""
         several = self._several[nums]
         folded = int(np.count_nonzero(several))
         if not folded:
@@ -36,7 +36,7 @@ class Folds:
         return len(nums) - folded + int(np.count_nonzero(found))
 
     def versions(self, shown: Sequence[int], nums: Ints) -> dict[int, int]:
-        """Return how many of the documents, in order, are in the group of each that is shown."""
+        """Return, for shown documents in groups of several, how many of sorted `nums` share it."""
         found = {}
         for num in shown:
             if self._several[num]:
@@ -47,19 +47,19 @@ class Folds:
 
     @cached_property
     def _by_group(self) -> Ints:
-        """The documents of the groups of several, group by group."""
+        """The documents of groups with several, group by group."""
         nums = np.flatnonzero(self._several)
         return nums[np.argsort(self.groups[nums], kind="stable")]
 
     @cached_property
     def _starts(self) -> Ints:
-        """Where the groups begin there."""
+        """The positions at which groups begin in `_by_group`."""
         groups = self.groups[self._by_group]
         return np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
 
     @cached_property
     def _names(self) -> Ints:
-        """The groups of several, in order."""
+        """The groups with several documents, in order."""
         names: Ints = self.groups[self._by_group[self._starts]]
         return names
 
@@ -74,10 +74,10 @@ _SPARSE = 8
 
 
 class Sets:
-    """A set of values for each number, where many numbers have the same set.
+    """A set of values for each number; equal sets are stored once.
 
-    `codes` is the set of each number. The first set is empty, then follow the sets of one value
-    each, then the others.
+    `codes` is the set of each number. Set 0 is empty, then come the sets of one value each, then
+    the others.
     """
 
     def __init__(self, codes: Ints, starts: Ints, kinds: Ints, values: Ints) -> None:
@@ -88,7 +88,7 @@ class Sets:
 
     @classmethod
     def of(cls, nums: Ints, values: Ints, size: int) -> Self:
-        """Return the sets of numbers below `size`, of a value for each of `nums`, in order."""
+        """Return the sets of the numbers below `size`, from pairs of `nums` and `values`."""
         found, kinds = _numbered(values)
         if len(nums) and not _in_order(nums, kinds):
             order = np.lexsort((kinds, nums))
@@ -110,7 +110,7 @@ class Sets:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], name: str) -> Self:
-        """Return the sets that were written down under a name."""
+        """Return the sets stored under a name."""
         return cls(*(arrays[f"{name}.{part}"] for part in _ARRAYS))
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
@@ -124,7 +124,7 @@ class Sets:
         return len(self._starts) - 1
 
     def spread(self, codes: Ints, counts: Ints) -> tuple[Ints, Ints]:
-        """Return the values that are in sets, and how often, from the sets and how often."""
+        """Return values and their counts, from codes of sets and their counts."""
         if _SPARSE * len(codes) > self.count:
             every = np.zeros(self.count, dtype=np.int64)
             every[codes] = counts
@@ -139,7 +139,7 @@ class Sets:
 
     @cached_property
     def _sets_of_values(self) -> Ints:
-        """The sets that have each value, value by value."""
+        """The sets that contain each value, value by value."""
         sets = np.repeat(np.arange(self.count), np.diff(self._starts))
         return sets[np.argsort(self._kinds, kind="stable")]
 
@@ -164,8 +164,8 @@ def _in_order(nums: Ints, kinds: Ints) -> bool:
 
 
 def _distinct(several: Ints, starts: Ints, kinds: Ints, values: int) -> tuple[Ints, Ints]:
-    """Return a number of each distinct set of several values, and the codes of all of them."""
-    # The sum of one mark a value stands for a set; marks are wide enough to tell sets apart.
+    """Return a number with each distinct set of several values, and the codes of all numbers."""
+    # A set is identified by a sum of random marks, one per value, wide enough not to collide.
     marks = np.random.default_rng(0).integers(1, 2**64 - 1, size=values, dtype=np.uint64)
     sums = np.append(np.zeros(1, dtype=np.uint64), np.cumsum(marks[kinds]))
     own = sums[starts[several + 1]] - sums[starts[several]]
@@ -174,7 +174,7 @@ def _distinct(several: Ints, starts: Ints, kinds: Ints, values: int) -> tuple[In
 
 
 def _runs(starts: Ints, lengths: Ints) -> Ints:
-    """Return the places of runs one after another."""
+    """Return the positions of consecutive runs, concatenated."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - ends + lengths, lengths) + np.arange(total)

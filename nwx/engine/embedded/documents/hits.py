@@ -1,4 +1,4 @@
-"""The hits of a page: documents read by their numbers, with snippets."""
+"""The hits of a page: documents read by number, with snippets."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -28,9 +28,9 @@ def read_hits(
     passages: Mapping[int, FoundPassage] = MappingProxyType({}),
     parts: Mapping[int, HitLinks] = MappingProxyType({}),
 ) -> tuple[Hit, ...]:
-    """Return the hits of a page; those found by passages show these.
+    """Return the hits of a page; hits found by passages have these as snippets.
 
-    `parts` tell what links have to do with them.
+    `parts` is the part of links in hits.
     """
     hits = []
     unplaced = [one.num for one in page if one.address is None]
@@ -42,7 +42,7 @@ def read_hits(
         work.check()
         address = one.address or addresses.get(one.num)
         if address is None:
-            continue  # deleted a moment ago
+            continue  # just deleted
         document = view.searcher.doc(address)
         head = tantivy_index.head_of(document)
         snippet: tuple[Piece, ...] = ()
@@ -63,7 +63,7 @@ def hit_of(
     snippet: tuple[Piece, ...] = (),
     links: HitLinks = NO_LINKS,
 ) -> Hit:
-    """Return the hit of a document that is listed, from its head and columns."""
+    """Return the hit for a listed document, from its head and columns."""
     dates, collections = columns.dates(listed.num)
     shown = listed.score, snippet, versions, links.score_parts, links.found_by
     return hit_from_entry(head, dates, collections, *shown)

@@ -1,4 +1,4 @@
-"""Answers by documents near to a question, alone or fused with those that its words find."""
+"""Search by meaning: documents near to a question, alone or fused with word matches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,13 +33,13 @@ def near_documents(
     question: Question,
     near: NearPassages,
 ) -> SearchResult:
-    """Answer a question as `DocumentIndex.search_near` does, by numbers of documents alone.
+    """Answer a question as `DocumentIndex.search_near` does, working on document numbers.
 
-    Only the documents of the page that is shown are read.
+    Only the documents of the shown page are read.
     """
     if question.by is not SearchBy.BOTH:
         return _searched_near(view, links, question, near, near.first()).answer()
-    # Most of both is work of tantivy and NumPy, which two processors do at once.
+    # Most of both is work of tantivy and NumPy, which can use two processors.
     words, passages = together(partial(_by_words, view, links, question), near.first)
     unfaceted = replace(question, facets=())
     return _searched_near(view, links, unfaceted, near, passages).fused(words)
@@ -47,7 +47,7 @@ def near_documents(
 
 @dataclass(frozen=True, slots=True)
 class _ByWords:
-    """The documents of the words of a question, and the first of them."""
+    """The documents that match a question's words, and the first of them."""
 
     plan: SearchPlan
     found: FoundDocuments
@@ -70,7 +70,7 @@ def _searched_near(
     near: NearPassages,
     passages: Sequence[FoundPassage],
 ) -> "_NearSearch":
-    """Return the hits among passages, and among further ones where they are too few."""
+    """Return the hits among passages, or among more passages if they are fewer than NEAREST."""
     found = _NearSearch(view, links, question, cast(FoundPassages, passages))
     while len(found.nums) < near_search.NEAREST:
         further = near.further()
@@ -104,7 +104,7 @@ class _NearSearch:
 
     @cached_property
     def nums(self) -> list[int]:
-        """The numbers of the nearest hits in order, one of each group."""
+        """The numbers of the nearest hits in order, one per group."""
         columns, nums = self._view.columns, self._found.nums
         scores = self._near.scores[self._places[nums]]
         order = np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
@@ -113,7 +113,7 @@ class _NearSearch:
         return [first[key] for key in dict.fromkeys(keys)][: near_search.NEAREST]
 
     def _passages(self, nums: Iterable[int]) -> dict[int, FoundPassage]:
-        """Return the passages of hits, by their numbers."""
+        """Return the passages of hits, by number."""
         return {num: self._near[int(self._places[num])] for num in nums}
 
     def answer(self) -> SearchResult:
@@ -123,7 +123,7 @@ class _NearSearch:
         return self._result(self._plan, self._found, page, shown, self._found.nums, len(self.nums))
 
     def fused(self, words: _ByWords) -> SearchResult:
-        """Return a page of the nearest hits and the first by words, then of the others by words."""
+        """Return a page of the nearest hits fused with the first by words, then others by words."""
         asked, columns = self._question, self._view.columns
         plan, found = words.plan, words.found
         near = dict(zip(self._keys(self.nums), self.nums, strict=True))
@@ -144,7 +144,7 @@ class _NearSearch:
         return self._result(plan, found, page, passages, every, total + len(others))
 
     def _keys(self, nums: list[int]) -> list[int]:
-        """Return the numbers of documents, or those of the groups that they stand for."""
+        """Return the numbers of documents, or of their groups if folded."""
         if self._groups is None:
             return nums
         keys: list[int] = self._groups[nums].tolist()

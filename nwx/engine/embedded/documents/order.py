@@ -1,4 +1,4 @@
-"""The first documents of a result, in order, one of each group."""
+"""The first documents of a result, in order, one per group."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,17 +22,17 @@ from nwx.query.tree import Bool, Node, Phrase, Term
 
 _K1 = 1.2
 _MARGIN = 1.0001
-"""tantivy computes with 32 bits."""
+"""A margin for rounding, as tantivy computes scores with 32 bits."""
 
 _TEXT = "content"
 _MOST_STEPS = 64
 _WORTH_A_STEP = 50
-"""A step takes about as long as scoring so many documents."""
+"""The number of documents whose scoring takes about as long as a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A query whose scores are at most the scores of the whole query.
+    """A query that gives at most the scores of the whole query.
 
     A document not found by any step so far scores at most `bound`; for each document found, one
     step gives its full score.
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A word in one of its fields, and the most that it gives there."""
+    """A word in one field, and its highest score there."""
 
     query: Query
     most: float
@@ -61,7 +61,7 @@ def steps(
     """Yield the steps to the best of `total` documents, for words that must all match.
 
     Yields nothing for other trees, or if scoring all documents is faster. `first` finds all
-    documents whose scores are more than those of their words.
+    documents that score more than their words.
     """
     words = _words(node)
     if words is None or total < _WORTH_A_STEP:
@@ -102,7 +102,7 @@ def _choices(word: str, searcher: DocumentSearcher, weights: Mapping[str, float]
 
 
 def _most(searcher: DocumentSearcher, field: str, word: str, query: Query, weight: float) -> float:
-    """Return the most that a word gives in a field: looked up, or computed where that is long."""
+    """Return the highest score of a word in a field: looked up, or a bound in long fields."""
     if field != _TEXT:
         best = searcher.search(query, 1, count=False).hits
         return best[0][0] if best else 0.0
@@ -118,7 +118,7 @@ _FURTHER = 6
 
 @dataclass(frozen=True, slots=True)
 class OrderedHits:
-    """A document at its place in the order of a result, and where tantivy has it, if known."""
+    """A document in the order of a result, with its address in tantivy, if known."""
 
     num: int
     score: float
@@ -128,12 +128,12 @@ class OrderedHits:
 def by_date(
     columns: DocumentColumns, nums: Ints, groups: Ints | None, wanted: int, sort: Sort
 ) -> list[OrderedHits]:
-    """Return the first by date, equal dates by id; newest first unless `sort` is oldest."""
+    """Return the first hits by date, ties by id; newest first unless `sort` is OLDEST."""
     dates = columns.oldest[nums] if sort is Sort.OLDEST else -columns.newest[nums]
     size = max(_FIRST_TRY, 2 * wanted)
     while True:
         few = size < len(nums)
-        # All that are as old as the last one come along, to be told apart by id.
+        # All ties with the last one are included, as their ids decide.
         near = dates <= np.partition(dates, size)[size] if few else np.ones(len(nums), dtype=bool)
         chosen = nums[near]
         chosen = chosen[np.lexsort((columns.id_start[chosen], dates[near]))]
@@ -151,10 +151,10 @@ def by_score(
     groups: Ints | None,
     wanted: int,
 ) -> list[OrderedHits]:
-    """Return the first hits by score; equal scores newest first, then by id.
+    """Return the first hits by score; ties newest first, then by id.
 
-    `allowed` marks the documents that count, if not all that `query` finds do. `steps` may find the
-    best of them sooner.
+    `allowed` marks the documents that count, None if all do that `query` finds. `steps` may find
+    the best of them sooner.
     """
     candidates = _Candidates(view, allowed, groups, wanted)
     for step in steps or (Step(query, 0.0),):
@@ -178,12 +178,12 @@ class _Asked:
         return float(self.scores[-1]) if len(self.scores) == self.size else -1.0
 
     def count_above(self, least: float) -> int:
-        """Return how many score more."""
+        """Return how many score more than `least`."""
         return len(self.scores) - int(np.searchsorted(self.scores[::-1], least, side="right"))
 
 
 class _Candidates:
-    """The best documents of the steps so far."""
+    """The best documents found by the steps so far."""
 
     def __init__(
         self, view: ArchiveView, allowed: Bools | None, groups: Ints | None, wanted: int
@@ -219,7 +219,7 @@ class _Candidates:
         return _Asked(query, size, scores, [address for _, address in hits])
 
     def first(self) -> list[OrderedHits]:
-        """Return the first hits in order, as far as no other document can score higher."""
+        """Return the first hits in order, as far as no unread document can score higher."""
         above = [one.count_above(self._least) for one in self._asked]
         pairs = list(zip(self._asked, above, strict=True))
         scores = np.concatenate([one.scores[:count] for one, count in pairs])
@@ -229,7 +229,7 @@ class _Candidates:
         if self._allowed is not None:
             chosen = chosen[nums < len(self._allowed)]
             chosen = chosen[self._allowed[nums[chosen]]]
-        # What several steps found comes first with its best score, and is one hit.
+        # A document found by several steps is one hit, with its best score.
         hits = scores, nums, addresses
         return best_chosen(self._view.columns, hits, chosen, self._groups, self._wanted)
 
@@ -241,7 +241,7 @@ def best_chosen(
     groups: Ints | None,
     wanted: int,
 ) -> list[OrderedHits]:
-    """Return the first of the chosen hits: best first, equal ones newest first, then by id."""
+    """Return the first of the chosen hits: best first, ties newest first, then by id."""
     scores, nums, addresses = hits
     of_chosen = nums[chosen]
     keys = (columns.id_start[of_chosen], -columns.newest[of_chosen], -scores[chosen])
@@ -251,7 +251,7 @@ def best_chosen(
 
 
 def firsts(ordered: Iterable[OrderedHits], groups: Ints | None, wanted: int) -> list[OrderedHits]:
-    """Return the first of each group, up to `wanted`."""
+    """Return the first hit of each group, up to `wanted`."""
     found: dict[int, OrderedHits] = {}
     for one in ordered:
         found.setdefault(one.num if groups is None else int(groups[one.num]), one)

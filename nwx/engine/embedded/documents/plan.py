@@ -1,4 +1,4 @@
-"""Plan of a question to an embedded archive, made before any look-up."""
+"""The plan of a question to an embedded archive, made before any look-up."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,12 @@ from nwx.query.question import DateCondition, DocumentQuery, Question, facet_fie
 from nwx.query.tree import All, Bool, DateRange, Leaf, Node, has_scores
 
 DATED_FACETS = ("collection", "year")
-"""The facets that look at all dates of a document."""
+"""The facets computed from all dates of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedLeaf:
-    """A leaf that all documents of a query must, or must not, meet, by dates or links."""
+    """A leaf on dates or links that all documents of a query must, or must not, meet."""
 
     leaf: DateRange | Leaf
     wanted: bool = True
@@ -23,9 +23,9 @@ class JoinedLeaf:
 class SearchPlan:
     """A question split by the component that answers each part.
 
-    tantivy answers `text`; columns of dates and links show which documents meet `joined`, `filters`
-    and `dates`. The facets `apart` are counted without their own filter: `other_dates` has the rest
-    of `dates` for each of them that uses dates. `tree` is the whole query.
+    tantivy answers `text`; columns of dates and links determine which documents meet `joined`,
+    `filters` and `dates`. The facets `apart` are counted without their own filter: `other_dates`
+    has the rest of `dates` for each of them computed from dates. `tree` is the whole query.
     """
 
     question: Question
@@ -48,7 +48,7 @@ class SearchPlan:
 
 
 def plan_search(question: Question) -> SearchPlan:
-    """Return the plan of a question; raises what `resolve` and `facet_fields` raise."""
+    """Return the plan of a question. Raises the errors of `resolve` and `facet_fields`."""
     facets = facet_fields(question)
     query = resolve(question)
     text, joined = without_joined(query.tree)
@@ -77,7 +77,7 @@ def _other_dates(
 
 
 def without_joined(node: Node) -> tuple[Node, tuple[JoinedLeaf, ...]]:
-    """Return a query without the leaves of dates and links that hold for all of it, and those."""
+    """Split off the leaves on dates and links that the whole query must (not) meet; return both."""
     if _is_joined(node):
         return All(), (JoinedLeaf(node),)  # type: ignore[arg-type]
     if not isinstance(node, Bool):
@@ -91,7 +91,7 @@ def without_joined(node: Node) -> tuple[Node, tuple[JoinedLeaf, ...]]:
     must_not = tuple(part for part in node.must_not if not _is_joined(part))
     if not kept and not node.should and not must_not:
         return All(), tuple(joined)
-    # All keeps what is in `should` a matter of score, where something had to be met before.
+    # All keeps `should` optional, as it was beside a `must`.
     return Bool(kept or ((All(),) if node.must else ()), node.should, must_not), tuple(joined)
 
 

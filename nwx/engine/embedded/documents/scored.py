@@ -1,4 +1,4 @@
-"""Documents of a query with their scores: all of them, read at once where they are few."""
+"""All documents of a query with their scores, read at once if they are few."""
 
 from collections.abc import Sequence
 
@@ -17,28 +17,28 @@ from nwx.engine.embedded.documents.tantivy_index import WORDS, DocumentSearcher
 from nwx.query.tree import Bool, Boost, Node, Phrase, Term
 
 MOST_SCORED = 500
-"""Up to so many documents are scored by the search that finds them."""
+"""The most documents that are scored by the search that finds them."""
 
 _MANY = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredDocuments:
-    """Documents by number, in order, with their scores and where tantivy has them."""
+    """Documents by number, ascending, with their scores and addresses in tantivy."""
 
     nums: Ints
     scores: npt.NDArray[np.float64]
     addresses: Sequence[DocAddress]
 
     def among(self, asked: Ints) -> dict[int, float]:
-        """Return the scores of those of some documents that are here."""
+        """Return the scores of the documents in `asked` that are included."""
         here = asked[are_among(asked, self.nums)]
         scores = self.scores[np.searchsorted(self.nums, here)]
         return dict(zip(here.tolist(), scores.tolist(), strict=True))
 
 
 def are_among(nums: Ints, others: Ints) -> Bools:
-    """Return for each number whether it is among others, which are sorted."""
+    """Return for each number whether it is among `others`, which must be sorted."""
     if not len(others):
         return np.zeros(len(nums), dtype=bool)
     places = np.minimum(np.searchsorted(others, nums), len(others) - 1)
@@ -47,7 +47,7 @@ def are_among(nums: Ints, others: Ints) -> Bools:
 
 
 def read_scores(searcher: DocumentSearcher, query: Query, most: int) -> ScoredDocuments:
-    """Return all documents of a query, which are at most so many."""
+    """Return all documents of a query; there must be at most `most`."""
     current_work().check()
     hits = searcher.search(query, most, count=False).hits if most else []
     nums = np.array(tantivy_index.nums_of(searcher, [one for _, one in hits]), dtype=np.int64)
@@ -57,14 +57,14 @@ def read_scores(searcher: DocumentSearcher, query: Query, most: int) -> ScoredDo
 
 
 def most_found(node: Node, searcher: DocumentSearcher) -> int:
-    """Return an upper bound of the documents of a tree of words, a large one of other trees."""
+    """Return an upper bound of the documents of a tree of words, _MANY for other trees."""
     match node:
         case Boost():
             return most_found(node.node, searcher)
         case Bool(must=must) if must:
             return min(most_found(part, searcher) for part in must)
         case Bool(should=should) if should:
-            # A document lacks less than so many of the words, whichever these are.
+            # A document lacks fewer than `least` of the words: the most frequent bound the sum.
             counts = sorted(most_found(part, searcher) for part in should)
             return sum(counts[: len(counts) - node.least + 1])
         case Term(field="") | Phrase(field=""):
@@ -74,11 +74,11 @@ def most_found(node: Node, searcher: DocumentSearcher) -> int:
 
 
 def query_among(query: Query, nums: Sequence[int]) -> Query:
-    """Return the query of those of some documents that another one finds."""
+    """Return a query restricted to these documents."""
     return all_of([query, Query.const_score_query(tantivy_index.nums_query(nums), 0.0)])
 
 
 def scored_among(query: Query, nums: Sequence[int]) -> Query:
-    """Return the query of some documents, scored where another one finds them."""
+    """Return the query for all these documents, scored if `query` finds them."""
     inside = Query.const_score_query(tantivy_index.nums_query(nums), 0.0)
     return Query.boolean_query([(Occur.Must, inside), (Occur.Should, query)])

@@ -1,4 +1,4 @@
-"""Questions and their answers."""
+"""Answers to questions: search, scroll, trends."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,11 +52,11 @@ from nwx.values.timestamps import Period, TrendPoint
 
 _SCROLL_CHUNK = 20_000
 _FAR_BELOW = 0.05
-"""A weight up to which what is no page is not looked for where there are enough pages."""
+"""The weight up to which only pages are searched, if there are enough."""
 
 
 class DocumentSearches:
-    """What answers questions to an archive as it is now; shared by threads."""
+    """Answers questions on the current state of an archive; thread-safe."""
 
     def __init__(self, views: ArchiveViews, anchors: AnchorBlobs, ranking: RankingSettings) -> None:
         self._views = views
@@ -74,24 +74,24 @@ class DocumentSearches:
         return near_documents(*self._searched(self._views.view(), question), question, near)
 
     def search_state(self) -> str:
-        """Return a text that stays the same as long as each question finds the same."""
+        """Return a text that stays the same as long as every question has the same result."""
         return self._searched(self._views.view(), Question())[1].state
 
     def scroll(self, question: Question) -> Iterator[Hit]:
-        """Stream every hit, as `Engine.scroll` does."""
+        """Yield every hit, as `Engine.scroll` does."""
         return scroll_documents(*self._searched(self._views.view(), question), question)
 
     def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
-        """Return when documents were captured, as `Engine.trends` does."""
+        """Return capture counts by period, as `Engine.trends` does."""
         view = self._views.view()
         return [trend_of_documents(*self._searched(view, one), one, period) for one in questions]
 
     def similar_words(self, word: str, most: int) -> list[str]:
-        """Return words like another, as `Engine.similar_words` does."""
+        """Return similar words, as `Engine.similar_words` does."""
         return similar_words(self._views.view().searcher, word, most)
 
     def _searched(self, view: ArchiveView, question: Question) -> tuple[ArchiveView, LinkedSearch]:
-        """Return what of a view a question may see, and the links to it."""
+        """Return a view without the documents hidden from a question, and the join to its links."""
         documents = self._join.documents(view, question.hidden)
         view = view.without(question.hidden)
         weights = None
@@ -128,7 +128,7 @@ def search_documents(view: ArchiveView, links: LinkedSearch, question: Question)
 
 
 def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question) -> Iterator[Hit]:
-    """Stream every hit, as `Engine.scroll` does."""
+    """Yield every hit, as `Engine.scroll` does."""
     plan = plan_search(question)
     found = documents_found(view, plan, links)
     for chunk in batches(found.nums.tolist(), _SCROLL_CHUNK):
@@ -153,7 +153,7 @@ def scroll_documents(view: ArchiveView, links: LinkedSearch, question: Question)
 def trend_of_documents(
     view: ArchiveView, links: LinkedSearch, question: Question, period: Period
 ) -> list[TrendPoint]:
-    """Return when documents were captured, as `Engine.trends` does."""
+    """Return capture counts by period, as `Engine.trends` does."""
     plan = plan_search(question)
     found = documents_found(view, plan, links, scores=False)
     return view.columns.trend(found.nums, period, plan.dates or DateCondition())
@@ -166,7 +166,7 @@ def first_hits(
     links: LinkedSearch,
     folds: Folds | None,
 ) -> list[OrderedHits]:
-    """Return the first documents of a plan in its order, one of each fold."""
+    """Return the first documents of a plan in its order, one per fold."""
     groups, wanted = None if folds is None else folds.groups, plan.wanted
     sort = plan.question.sort
     if sort is Sort.INLINKS:
@@ -190,7 +190,7 @@ def first_hits(
 def _newest(
     view: ArchiveView, plan: SearchPlan, nums: Ints, groups: Ints | None, wanted: int
 ) -> list[OrderedHits]:
-    """Return the first hits where words give no score: by what ranks below pages, then by date."""
+    """Return the first hits if words give no score: pages before others, then by date."""
     weights = rank_weights(view, plan.question, nums) if plan.pages_first else np.ones(len(nums))
     listed: list[OrderedHits] = []
     for weight in sorted({1.0, plan.question.ranking.below_pages}, reverse=True):
@@ -204,7 +204,7 @@ def _newest(
 def _by_score(
     view: ArchiveView, plan: SearchPlan, found: FoundDocuments, groups: Ints | None, most: int
 ) -> list[OrderedHits]:
-    """Return the first hits by score; what ranks below many pages is looked for apart."""
+    """Return the first hits by score; documents that rank below pages are searched separately."""
     if found.scored is not None:
         nums, scores = found.scored.nums, found.scored.scores.copy()
         chosen = np.flatnonzero(are_among(nums, found.nums))
@@ -249,7 +249,7 @@ def _hit_links(
     links: LinkedSearch,
     page: Sequence[OrderedHits],
 ) -> Mapping[int, HitLinks]:
-    """Return what links have to do with hits."""
+    """Return the part of links in hits."""
     is_ranked = _is_ranked(plan, found)
     if not links.ranks or not (found.anchors or is_ranked):
         return {}

@@ -1,6 +1,6 @@
 """Columns of the archive's database as arrays, and the file that caches them.
 
-The file is mapped into memory: columns that a question does not use are not read.
+The file is memory-mapped: columns that a question does not use are not read.
 """
 
 import os
@@ -36,11 +36,11 @@ _WORTH_KEEPING = 0.1
 Derive = Callable[
     [sqlite3.Connection, "StoredColumns", "StoredColumns | None"], Mapping[str, npt.NDArray[Any]]
 ]
-"""What computes arrays from columns, with those of the file before, if there was one."""
+"""Computes arrays from the database, its columns, and those of the previous file, if any."""
 
 
 class Seen(NamedTuple):
-    """Dates by the number of the id, in the order of number and time."""
+    """Dates by document number, in the order of number and time."""
 
     nums: Ints
     timestamps: Ints
@@ -61,11 +61,11 @@ def merged_date_columns(parts: Sequence[Seen]) -> Seen:
 
 @dataclass(frozen=True, slots=True)
 class StoredColumns:
-    """Documents by the number of the id, and dates ordered by number and time.
+    """Documents by number, and dates ordered by number and time.
 
     `seq` and `seen` are the last database rows included, valid while nothing has been deleted
-    since. `stamp` is the file's, 0 without a file. `derived` holds arrays computed from the dates
-    and kept in the file, empty if rows were added since.
+    since. `stamp` is that of the file, 0 without one. `derived` has arrays computed from the dates
+    and stored in the file, empty if rows were added since.
     """
 
     deletions: int
@@ -80,12 +80,12 @@ class StoredColumns:
 
     @property
     def size(self) -> int:
-        """The first number that has no place in the arrays."""
+        """The first number beyond the arrays."""
         return len(self.documents["url_group"])
 
 
 def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> StoredColumns:
-    """Return the current columns; beyond `before`, only new rows are read."""
+    """Return the current columns; only rows added since `before` are read."""
     deletions = count_rows(db, "deletions")
     if before is None or before.deletions != deletions:
         before = _nothing(deletions)
@@ -114,7 +114,7 @@ def read_columns(db: sqlite3.Connection, before: StoredColumns | None) -> Stored
 def changed_numbers(
     db: sqlite3.Connection, before: StoredColumns, seq: int | None = None
 ) -> Ints | None:
-    """Return the numbers of the documents written since, None if any was deleted.
+    """Return the numbers of the documents written since `before`, None if any was deleted.
 
     `seq` is the last row of documents, if it differs from the one in `before`.
     """
@@ -151,12 +151,12 @@ def _rows(db: sqlite3.Connection, command: str, last: int) -> Ints:
 
 
 def load_columns_file(file: Path, db: sqlite3.Connection) -> StoredColumns | None:
-    """Return the columns of a file, None where it is of no use to this database."""
+    """Return the columns of a file, None if it is unreadable or not of this database's state."""
     try:
         arrays = read_arrays(file)
         kept = dict(zip(_KEPT_NUMBERS, arrays.pop("kept").tolist(), strict=True))
         dates = [arrays.pop(name) for name in ("seen_nums", "timestamps", "collections")]
-        none = np.zeros(len(arrays["url_group"]), dtype=np.int8)  # in a file made before enrichers
+        none = np.zeros(len(arrays["url_group"]), dtype=np.int8)  # for a file older than enrichers
         documents = {
             name: arrays.pop(name, none) if name in ENRICHED_FACETS else arrays.pop(name)
             for name in _COLUMNS
@@ -193,7 +193,7 @@ def save_columns_file(
     if is_complete and all_rows - known <= _WORTH_KEEPING * all_rows:
         return
     stored = read_columns(db, before)
-    # Whoever reads the file trusts it only with the stamp that the database has.
+    # Readers use the file only if its stamp is the database's.
     stamp = int.from_bytes(os.urandom(7), "big") or 1
     numbers = np.array([stored.deletions, stored.seq, stored.seen, stamp], dtype=np.int64)
     arrays: dict[str, npt.NDArray[Any]] = {

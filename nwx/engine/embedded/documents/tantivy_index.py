@@ -1,4 +1,4 @@
-"""Documents in tantivy: its schema, drawn from the mapping, and entries on their way in and out."""
+"""Documents in tantivy: the schema, derived from the mapping, and conversion of entries."""
 
 import json
 import os
@@ -24,16 +24,16 @@ from nwx.values.zstd import zstd
 
 @contextmanager
 def tantivy_errors() -> Iterator[None]:
-    """Raise what tantivy raises, ValueError for whatever goes wrong, as TantivyError.
+    """Raise errors of tantivy, ValueError for almost all of them, as TantivyError.
 
-    So do documents that cannot be decoded, which come from a damaged file.
+    The same goes for documents that cannot be decoded, which come from a damaged file.
     """
     try:
         yield
     except (ValueError, OSError, zstd.ZstdError) as error:
         raise TantivyError(str(error)) from error
     except BaseException as error:
-        # What Rust panics about, as on damaged files, is no Exception and has no name to import.
+        # A panic in Rust, as on damaged files, is not an Exception and cannot be imported by name.
         if type(error).__module__ != "pyo3_runtime":
             raise
         raise TantivyError.translated("it is damaged: %(reason)s", reason=error) from error
@@ -58,7 +58,7 @@ def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
 
 
 class DocumentSearcher:
-    """The documents of a moment, as tantivy finds them; it has the methods of tantivy's own."""
+    """A snapshot of the documents in tantivy; it has the methods of `tantivy.Searcher`."""
 
     def __init__(self, searcher: tantivy.Searcher) -> None:
         self._searcher = searcher
@@ -74,7 +74,7 @@ class DocumentSearcher:
             return self._searcher.search(query, limit, **options)
 
     def aggregate(self, query: tantivy.Query, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return aggregations of the documents of a query."""
+        """Return aggregations over the documents of a query."""
         with tantivy_errors():
             found: dict[str, Any] = self._searcher.aggregate(query, asked)
             return found
@@ -85,17 +85,17 @@ class DocumentSearcher:
             return self._searcher.doc(address)
 
     def fast_field_values(self, field: str, places: list[tantivy.DocAddress]) -> list[Any]:
-        """Return the values of a field of the documents at these places."""
+        """Return the values of a field for the documents at these addresses."""
         with tantivy_errors():
             return self._searcher.fast_field_values(field, places)
 
     def doc_freq(self, field: str, term: str) -> int:
-        """Return how many documents have a term, counting some that are deleted."""
+        """Return how many documents have a term, some deleted ones included."""
         with tantivy_errors():
             return self._searcher.doc_freq(field, term)
 
     def terms_with_prefix(self, field: str, beginning: str, limit: int) -> list[tuple[str, int]]:
-        """Return the most frequent terms with a beginning, and how many documents have each."""
+        """Return the most frequent terms with a prefix, and how many documents have each."""
         with tantivy_errors():
             return self._searcher.terms_with_prefix(field, beginning, limit=limit)
 
@@ -103,8 +103,8 @@ class DocumentSearcher:
 class ReadIndex:
     """The index of a folder, open for reading.
 
-    tantivy locks a file of the folder before reading. Without permission for that, it reads links
-    to the files, in a temporary folder.
+    tantivy locks a file of the folder before reading. If that is not permitted, it reads symbolic
+    links to the files, in a temporary folder.
     """
 
     def __init__(self, schema: tantivy.Schema, folder: Path) -> None:
@@ -116,14 +116,14 @@ class ReadIndex:
         self._index = open_tantivy(schema, Path(self._links.name) if self._links else folder)
 
     def searcher(self) -> DocumentSearcher:
-        """Return the documents of the last commit."""
+        """Return a searcher of the last commit."""
         self._link()
         with tantivy_errors():
             self._index.reload()
             return DocumentSearcher(self._index.searcher())
 
     def _link(self) -> None:
-        """Link the files that have come since, as another machine may write them."""
+        """Link the files added since, as another machine may write them."""
         if self._links is None:
             return
         for file in self._folder.iterdir():
@@ -139,7 +139,7 @@ class ReadIndex:
 
 NUM = "_num"
 SLOT, BIT = "_slot", "_bit"
-BITS = 52  # what the sum of a double tells apart
+BITS = 52  # the bits that a sum of doubles keeps exactly
 DOCUMENT_FIELDS = "_fields"
 WORDS = "_words"
 _HEAD, _CONTENT, _LINKS = "_head", "_content", "_links"
@@ -148,13 +148,13 @@ _LINK_FIELDS = ("links", "links_text", "links_kind", "links_domains")
 _RAW = "raw"
 _MAX_TERM_BYTES = 32_766  # Lucene's limit, where a mapping sets none
 VALUES_APART = 100  # Elasticsearch's position_increment_gap
-_LEVEL = 1  # as small as 3 on pages, in two thirds of the time
+_LEVEL = 1  # compresses pages as well as 3, in two thirds of the time
 _FEW = 100
 
 
 @cache
 def field_kinds() -> dict[str, str]:
-    """Return the types of the fields of documents with a field of the index each."""
+    """Return the types of the document fields that have a separate field in tantivy."""
     return {
         name: field["type"]
         for name, field in mappings.properties(IndexName.DOCUMENTS).items()
@@ -163,16 +163,16 @@ def field_kinds() -> dict[str, str]:
 
 
 def enriched_term(field: str, value: str = "") -> str:
-    """Return the term of DOCUMENT_FIELDS for a value of a field of enrichers, or its beginning.
+    """Return the term of DOCUMENT_FIELDS for a value of a field of enrichers, or its prefix.
 
-    So a field that no document has takes no room, and new ones need no other index.
+    Thus a field that no document has takes no space, and new fields need no new index.
     """
     return f"{field}={value}"
 
 
 @cache
 def schema() -> tantivy.Schema:
-    """Return the schema: searched fields, and each entry in three stored pieces.
+    """Return the schema: the searched fields, and three stored pieces of each entry.
 
     Some fields exist in tantivy only: the number of the document's id, used to join all other data;
     the names of the fields that have a value; the words of all default fields, so that one look-up
@@ -198,7 +198,7 @@ def schema() -> tantivy.Schema:
 
 
 class Packer:
-    """What turns entries into tantivy's documents; for one thread."""
+    """Converts index entries to tantivy documents; not thread-safe."""
 
     def __init__(self) -> None:
         packed = zstd.ZstdCompressor(_LEVEL)
@@ -213,7 +213,7 @@ class Packer:
         }
 
     def document(self, num: int, entry: IndexEntry) -> tantivy.Document:
-        """Return an entry as a document."""
+        """Return the tantivy document of an entry."""
         document = tantivy.Document()
         document.add_unsigned(NUM, num)
         document.add_unsigned(SLOT, num // BITS)
@@ -281,7 +281,7 @@ class Packer:
 
 
 def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> str:
-    """Add a text, or several with room between them; return its words apart by blanks."""
+    """Add a text, or several with a gap between them; return the words separated by spaces."""
     if isinstance(value, str):
         found = tokenized(value)
         document.add_text(name, found)
@@ -318,7 +318,7 @@ def texts_of(document: tantivy.Document, field: str) -> list[str]:
 
 
 def entry_of(document: tantivy.Document) -> IndexEntry:
-    """Return a whole entry."""
+    """Return the whole entry of a document."""
     entry = head_of(document)
     if content := content_of(document):
         entry["content"] = content
@@ -362,7 +362,7 @@ def links_of(document: tantivy.Document) -> tuple[LinkingHead, StoredLinks]:
 
 
 def nums_query(nums: Collection[int]) -> tantivy.Query:
-    """Return the query of documents by the numbers of their ids."""
+    """Return the query for documents by number."""
     if len(nums) > _FEW:
         return tantivy.Query.term_set_query(schema(), NUM, list(nums))
     each = [tantivy.Query.term_query(schema(), NUM, num, "basic") for num in nums]
@@ -370,7 +370,7 @@ def nums_query(nums: Collection[int]) -> tantivy.Query:
 
 
 def addresses(searcher: DocumentSearcher, nums: Collection[int]) -> dict[int, tantivy.DocAddress]:
-    """Return the addresses of documents by number, missing ones left out."""
+    """Return the addresses of documents by number, without missing ones."""
     if not nums:
         return {}
     found = searcher.search(
@@ -380,7 +380,7 @@ def addresses(searcher: DocumentSearcher, nums: Collection[int]) -> dict[int, ta
 
 
 def nums_of(searcher: DocumentSearcher, places: list[tantivy.DocAddress]) -> list[int]:
-    """Return the numbers of the documents at these places."""
+    """Return the numbers of the documents at these addresses."""
     return [int(num or 0) for num in searcher.fast_field_values(NUM, places)]
 
 
@@ -393,5 +393,5 @@ def documents_by_num(
 
 
 def date_number(text: str) -> int:
-    """Return the 14 digits of a date as the mapping has it, as a number."""
+    """Return a date in the mapping's form as a number of 14 digits."""
     return int("".join(filter(str.isdigit, text)))

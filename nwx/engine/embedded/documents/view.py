@@ -1,4 +1,4 @@
-"""An archive as it is at one moment, the numbers of what queries find in it, and its renewal."""
+"""Snapshots of an archive, the document numbers that queries find in them, and their renewal."""
 
 import sqlite3
 import threading
@@ -68,7 +68,7 @@ class RestrictedColumns(DocumentColumns):
         hidden_dates = _hidden_dates(columns, hidden)
         super().__init__(columns.stored, columns.collections, columns.labels)
         self.take_dates(Seen(*(column[~hidden_dates] for column in seen)))
-        # Documents without any date, which no archive of ours has, are told by their ids alone.
+        # Documents without any date, which nwx never writes, are hidden by id alone.
         emptied = np.zeros(self.size, dtype=bool)
         emptied[seen.nums] = True
         emptied[self.seen.nums] = False
@@ -98,7 +98,7 @@ def _hidden_dates(columns: DocumentColumns, hidden: HiddenDocuments) -> Bools:
 
 
 def _mark(found: Bools, columns: DocumentColumns, num: int, dates: Collection[SeenDate]) -> None:
-    """Mark the dates of one document that are named."""
+    """Mark the given dates of one document."""
     seen = columns.seen
     low, high = np.searchsorted(seen.nums, [num, num + 1])
     for place in range(int(low), int(high)):
@@ -108,7 +108,7 @@ def _mark(found: Bools, columns: DocumentColumns, num: int, dates: Collection[Se
 
 
 def _nums(columns: DocumentColumns, ids: Collection[str]) -> Ints:
-    """Return the numbers of the documents that exist."""
+    """Return the numbers of the existing documents among `ids`."""
     if not ids:
         return np.zeros(0, dtype=np.int64)
     starts = np.fromiter((id_start_of(id) for id in ids), dtype=np.int64, count=len(ids))
@@ -118,14 +118,14 @@ def _nums(columns: DocumentColumns, ids: Collection[str]) -> Ints:
 
 _MOST_LISTED = 262_144
 _SLOT_COST = 8
-"""Reading the sum of a slot takes as long as reading so many documents one by one."""
+"""The number of documents whose reading one by one takes as long as the sum of a slot."""
 
 _MOST_SLOTS = 60_000
 """tantivy refuses aggregations of more than 65,000 buckets."""
 
 
 def listed_numbers(searcher: DocumentSearcher, query: Query, most: int) -> tuple[int, Ints]:
-    """Return how many documents a query finds, and the first `most` of their numbers, in order."""
+    """Return how many documents a query finds, and their `most` lowest numbers, in order."""
     current_work().check()
     found = searcher.search(query, most, order_by_field=NUM, order=Order.Asc)
     total: int = found.count  # type: ignore[attr-defined]  # missing in its stub
@@ -146,7 +146,7 @@ def all_numbers(searcher: DocumentSearcher, query: Query, total: int, size: int)
 
 
 def _within(query: Query, first: int) -> Query:
-    """Return the query of the documents in the slots from `first` on that fit one request."""
+    """Return a query restricted to the _MOST_SLOTS slots from `first` on."""
     low, high = first * BITS, (first + _MOST_SLOTS) * BITS - 1
     span = Query.range_query(schema(), NUM, FieldType.Unsigned, low, high)
     return all_of([query, Query.const_score_query(span, 0.0)])
@@ -166,10 +166,10 @@ def _read_sums(searcher: DocumentSearcher, query: Query, there: npt.NDArray[np.b
 
 _KEPT = 64
 _VIEWERS = 8
-"""So many classes of viewers have columns of their own at once."""
+"""The number of viewer classes with cached columns."""
 
 _FEW = 16_384
-"""Up to so many numbers are listed in the search that counts them."""
+"""The most numbers that are listed by the search that counts them."""
 
 
 class ArchiveView:
@@ -184,7 +184,7 @@ class ArchiveView:
         self._restricted: LRUCache[str, ArchiveView] = LRUCache(_VIEWERS)
 
     def without(self, hidden: HiddenDocuments) -> "ArchiveView":
-        """Return the view as if hidden documents and dates were not there."""
+        """Return the view as if hidden documents and dates did not exist."""
         if not hidden:
             return self
         with self._guard:
@@ -196,14 +196,14 @@ class ArchiveView:
 
     @cached_property
     def below_pages(self) -> Bools:
-        """Whether each document is what ranks below pages."""
+        """Whether each document ranks below pages."""
         found = np.zeros(self.columns.size, dtype=bool)
         found[self.nums(below_pages_query(Terms(self.searcher)))] = True
         return found
 
     @cached_property
     def own_hidden(self) -> Ints:
-        """The numbers of the documents whose text was read from a capture that is hidden."""
+        """The numbers of the documents whose text is from a hidden capture."""
         if not isinstance(self.columns, RestrictedColumns):
             return np.zeros(0, dtype=np.int64)
         hides, found = self.columns.hidden.hides_date, []
@@ -215,11 +215,11 @@ class ArchiveView:
         return np.array(found, dtype=np.int64)
 
     def take_words(self, before: "ArchiveView", changed: Ints) -> None:
-        """Keep the sets of words of an earlier view; `changed` were written since, none deleted."""
+        """Reuse the word sets of an earlier view; `changed` were written since, none deleted."""
         self._words.take_earlier(before._words, changed, self._having_of_changed)
 
     def take_stored_words(self, stored: StoredSets, changed: Ints) -> None:
-        """Take sets of words that were kept in a file; `changed` were written since."""
+        """Reuse word sets stored in a file; `changed` were written since."""
         changes = ChangedNumbers(stored.size, changed[changed < stored.size])
         self._words.take_stored(stored.sets, changes, self._having_of_changed)
 
@@ -233,7 +233,7 @@ class ArchiveView:
     def remembered(self, key: Hashable, query: Query) -> Ints:
         """Return the numbers of all documents of a query, in order, cached by `key`.
 
-        Large results are kept for a while, as their pages and facets are requested again.
+        Only large results are cached, as their pages and facets are requested again.
         """
         with self._guard:
             kept = self._large.get(key)
@@ -246,10 +246,10 @@ class ArchiveView:
         return nums
 
     def matching(self, node: Node, query: Query) -> Ints:
-        """Return the numbers of all documents of a tree, and of its query, in order.
+        """Return the numbers of all documents of a tree, given with its query, in order.
 
-        Large results of words are combined from the sets of the words. Results that depend on links
-        are not kept: they may change at any time.
+        Large results of words are combined from word sets. Results that depend on links are not
+        cached: they may change at any time.
         """
         if isinstance(node, All):
             return self.all_nums()
@@ -287,7 +287,7 @@ class ArchiveView:
         return np.flatnonzero(self.columns.is_document)
 
     def known(self, nums: Ints) -> Ints:
-        """Return the documents that SQLite has; others are left from a killed writer."""
+        """Return the documents that SQLite has; a killed writer may have left others."""
         columns = self.columns
         if self.searcher.num_docs == columns.entries:
             return nums
@@ -299,7 +299,7 @@ class ArchiveView:
         return self.nums(any_field_query(word))
 
     def _having_of_changed(self, word: str, changes: ChangedNumbers) -> Ints:
-        """Return the documents written since a moment that have a word."""
+        """Return the changed documents that have a word, possibly with others."""
         last = max(changes.since, self.columns.size)
         new = Query.range_query(schema(), NUM, FieldType.Unsigned, changes.since, last)
         replaced = nums_query(changes.replaced.tolist())
@@ -311,9 +311,9 @@ class ArchiveView:
 def frequent_words(
     folder: Folder, columns: DocumentColumns, earlier: StoredSets | None, changed: Ints
 ) -> StoredSets:
-    """Return the sets of the most frequent words of an archive that is being written to.
+    """Return the sets of the most frequent words, for the writer of an archive.
 
-    The sets of an `earlier` moment are updated; `changed` were written since.
+    `earlier` sets are updated; the documents `changed` were written since.
     """
     with closing(ReadIndex(schema(), folder.documents)) as index:
         view = ArchiveView(index.searcher(), columns)
@@ -323,7 +323,7 @@ def frequent_words(
 
 
 class ArchiveViews:
-    """Provides the current view; shared by threads."""
+    """Provides the current view; thread-safe."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -346,7 +346,7 @@ class ArchiveViews:
             return view
 
     def further_dates(self, ids: Sequence[str]) -> list[dict[str, Dates]]:
-        """Return the dates of ids in each index that is attached."""
+        """Return the dates of ids in each attached index."""
         with self._guard, self._folder.our_errors():
             self._attached.look(self._connected())
             return self._attached.dates(ids)
@@ -358,7 +358,7 @@ class ArchiveViews:
         return self._db
 
     def _read(self, db: sqlite3.Connection, before: ArchiveView | None) -> ArchiveView:
-        # SQLite first: tantivy commits first, so that all documents SQLite knows are there.
+        # SQLite is read first: as tantivy commits first, it has all documents of SQLite.
         db.execute("BEGIN")
         try:
             known = before.columns.stored if before else load_columns_file(self._folder.columns, db)

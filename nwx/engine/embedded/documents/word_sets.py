@@ -1,4 +1,4 @@
-"""Sets of documents as bits: of words, of combined queries, of terms examined one by one."""
+"""Bit sets of documents for words and combined words, and terms checked one by one."""
 
 import json
 import threading
@@ -27,12 +27,12 @@ from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, leaves
 from nwx.query.words import most_edits, nearest_words, stand_near
 
 Bits = npt.NDArray[np.uint64]
-"""Documents by number, 64 in each."""
+"""A set of document numbers, 64 bits in each element."""
 
 _KEPT_BYTES = 64_000_000
 _ASKED = 10_000
 _MOST_CHANGED = 0.25
-"""Where a larger share of the documents was written since, sets are read anew."""
+"""If a larger share of the documents has changed, sets are read again."""
 
 
 def bits_of(nums: Ints, size: int) -> Bits:
@@ -44,7 +44,7 @@ def bits_of(nums: Ints, size: int) -> Bits:
 
 def numbers_of(bits: Bits) -> Ints:
     """Return the numbers of a set, in order."""
-    # NumPy finds what is true in an array of bools several times as fast as in one of numbers.
+    # flatnonzero is several times as fast on bools as on numbers.
     return np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little").view(np.bool_))
 
 
@@ -67,7 +67,7 @@ class _WordSet:
 
 
 class WordSets:
-    """The requested sets of words, kept up to a number of bytes; threads may share it.
+    """The requested sets of words, cached up to _KEPT_BYTES; thread-safe.
 
     `read` returns the numbers of the documents that have a word.
     """
@@ -91,9 +91,9 @@ class WordSets:
         changes: ChangedNumbers,
         read_changed: Callable[[str, ChangedNumbers], Ints],
     ) -> None:
-        """Use stored sets, as of the moment from which `changes` counts.
+        """Use stored sets of the moment since which `changes` were written.
 
-        They are not kept in memory; `read_changed` is as in `take_earlier`.
+        They are not copied to the cache; `read_changed` is as in `take_earlier`.
         """
         if not self._are_too_many(changes):
             self._stored, self._changes, self._read_changed = stored, changes, read_changed
@@ -108,7 +108,7 @@ class WordSets:
         changed: Ints,
         read_changed: Callable[[str, ChangedNumbers], Ints],
     ) -> None:
-        """Keep the sets of an earlier moment; `changed` were written since, and none deleted.
+        """Reuse the sets of an earlier moment; `changed` were written since, and none deleted.
 
         `read_changed` returns the changed numbers that have a word: the rest of a set stays
         unchanged.
@@ -123,7 +123,7 @@ class WordSets:
                 self._kept[word] = _WordSet(kept.bits, is_current=False)
 
     def has(self, words: Collection[str]) -> bool:
-        """Return whether the sets of all these words are kept."""
+        """Return whether the sets of all these words are cached or stored."""
         with self._guard:
             return all(word in self._kept or word in self._stored for word in words)
 
@@ -210,7 +210,7 @@ class WordSets:
 
 
 def words_in(node: Node) -> frozenset[str] | None:
-    """Return the words of a tree, None where it asks for anything but words in default fields."""
+    """Return the words of a tree, None if it has anything but single words in default fields."""
     found: set[str] = set()
     for leaf in leaves(node):
         if not isinstance(leaf, Term | Phrase) or leaf.field:
@@ -223,23 +223,23 @@ def words_in(node: Node) -> frozenset[str] | None:
 
 
 LEAST_DOCUMENTS = 100_000
-"""In archives of fewer documents the set of a word is read in a moment."""
+"""Archives with fewer documents store no word sets, as these are read quickly."""
 
 MOST_SETS = 400
 
 FREQUENT = 0.08
-"""Words that so large a part of the documents has: reading the sets of others takes less time."""
+"""The share of documents that must have a word for its set to be stored; others read fast."""
 
 _NAMES, _BITS = "words.names", "words.bits"
 MOMENT = "words.moment"
-"""The array that is there where sets are."""
+"""The array that is present if sets are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSets:
-    """Sets of words as of one moment.
+    """Sets of words of one moment.
 
-    `size` was then the first number without a document, `seq` the last row of documents in the
+    `size` was then the first unassigned document number, `seq` the last row of documents in the
     database.
     """
 
@@ -256,7 +256,7 @@ class StoredSets:
 
 
 def stored_sets(arrays: Mapping[str, npt.NDArray[Any]]) -> StoredSets | None:
-    """Return the sets that were written down, None where none were."""
+    """Return the sets stored in arrays, None if there are none."""
     if MOMENT not in arrays:
         return None
     names = json.loads(arrays[_NAMES].tobytes())
@@ -266,7 +266,7 @@ def stored_sets(arrays: Mapping[str, npt.NDArray[Any]]) -> StoredSets | None:
 
 
 _CHECKED = 10_000
-"""After so many terms the deadline is looked at."""
+"""The number of terms after which the deadline is checked."""
 
 _MOST_COMPARED = 50_000
 
@@ -284,10 +284,10 @@ class Terms:
     def fitting(
         self, field: str, beginning: str, fits: Callable[[str], bool], key: Hashable
     ) -> list[str]:
-        """Return terms that begin with a text and fit, including all terms of `field` that do.
+        """Return terms that begin with a text and fit, including all such terms of `field`.
 
-        `key` identifies the beginning and the condition. Raises QueryError if too many terms would
-        have to be examined.
+        `key` identifies the prefix and the condition. Raises QueryError if too many terms would
+        have to be checked.
         """
         field = WORDS if field in DEFAULT_FIELDS else field
         if (field, key) not in self._found:
@@ -313,7 +313,7 @@ def _fitting(terms: list[str], fits: Callable[[str], bool]) -> list[str]:
 
 
 def similar_words(searcher: DocumentSearcher, word: str, most: int) -> list[str]:
-    """Return words like another, as `Engine.similar_words` does.
+    """Return similar words, as `Engine.similar_words` does.
 
     Compares the 50,000 most frequent words with the same first letter.
     """
@@ -331,7 +331,7 @@ def is_plain(words: Sequence[str], slop: int) -> bool:
 
 
 def near_candidates(field: str, words: Sequence[str], slop: int) -> Query:
-    """Return the query of documents that may have the words near each other, well scored."""
+    """Return the query for documents that may have words near each other, scored by word."""
     parts = [Query.term_query(schema(), field, word) for word in dict.fromkeys(words)]
     pairs = pairwise(words)
     parts += [
@@ -343,7 +343,7 @@ def near_candidates(field: str, words: Sequence[str], slop: int) -> Query:
 
 
 def are_near(words: Sequence[str], texts: Sequence[str], slop: int) -> bool:
-    """Return whether words are in a field of these texts, moved by at most `slop` in all."""
+    """Return whether a field with these texts has the words, moved by at most `slop` in total."""
     places: dict[str, list[int]] = {word: [] for word in words}
     position = 0
     for text in texts:
