@@ -59,7 +59,7 @@ def _specifications_sum(db: sqlite3.Connection) -> int:
 
 
 class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
-    """The index crawls in a file next to the archive's, so that imports do not block it.
+    """The index crawls in a separate file, so that imports do not block it.
 
     A write waits for a write of another process.
     """
@@ -91,10 +91,10 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
 
     @contextmanager
     def _specifying(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection to change specifications, whose checksum is kept."""
+        """Yield the connection to change specifications, and update their checksum."""
         with self.database.writing(DURABLE) as db:
             yield db
-            # A number in the head of the file that SQLite leaves to applications.
+            # A number in the header of the file that SQLite reserves for applications.
             db.execute(f"PRAGMA application_id = {_specifications_sum(db)}")
 
     def _added(self, stored: StoredSpecification) -> bool:
@@ -132,7 +132,7 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
 
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
         if scores:
-            # What a power cut takes is analysed again: no disk has to be waited for.
+            # Scores lost in a power cut are computed again, so writes need not wait for the disk.
             try:
                 with self.database.writing(FAST) as db:
                     score_rows.put_scores(db, scores)
@@ -166,7 +166,7 @@ class EmbeddedCrawlIndex(OwnIndex, CrawlIndex):
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         (kept,) = db.execute("PRAGMA application_id").fetchone()
-        if kept and kept != _specifications_sum(db):  # older versions keep none
+        if kept and kept != _specifications_sum(db):  # older versions store none
             yield "*", "the specifications are not those that were saved"
         yield from score_rows.score_faults(db)
 

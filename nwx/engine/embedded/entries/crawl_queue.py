@@ -1,4 +1,4 @@
-"""A queue in SQLite, and its outbox."""
+"""The crawl queue and its outbox in SQLite."""
 
 import secrets
 import sqlite3
@@ -167,7 +167,7 @@ class EmbeddedCrawlQueue(OwnIndex, EntryQueue):
 
 
 def _end_leases(db: sqlite3.Connection, now: float) -> None:
-    """Let the URLs wait again whose leases have ended."""
+    """Return URLs with expired leases to the state waiting."""
     condition = (
         "WHERE state = 'leased' AND (leased_until < ? OR leased_until > ?)"
         " ORDER BY leased_until LIMIT ?"

@@ -1,4 +1,4 @@
-"""Scores in the SQLite file of the index crawls: rows of documents, and the best link to a URL."""
+"""Scores in the SQLite file of the index crawls: of documents, and of the best link to each URL."""
 
 import sqlite3
 import zlib
@@ -42,11 +42,11 @@ _BETTER_LINK = """
 UPDATE links_{code} SET relevance = ?4, role = ?5, parts = ?6, reason = ?7, via = ?8
 WHERE key = ?1 AND relevance >= 0 AND (?4 < 0 OR ?4 > relevance)"""
 _FEW = 20_000
-"""So many links of a host are sorted; those of larger ones are found in the order of all."""
+"""Hosts with fewer links are sorted; those of larger hosts are read in the order of all links."""
 
 
 class Analysis(NamedTuple):
-    """A version of a crawl that has scores."""
+    """A version of a crawl specification that has scores."""
 
     code: int
     crawl: str
@@ -54,7 +54,7 @@ class Analysis(NamedTuple):
 
 
 def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
-    """Store the scores of documents that have none of their version yet."""
+    """Store the scores of documents that have no score of their version yet."""
     by_analysis: dict[tuple[str, str], dict[str, DocumentScore]] = defaultdict(dict)
     for score in scores:
         by_analysis[score.crawl, score.version].setdefault(score.document_id, score)
@@ -72,7 +72,7 @@ def put_scores(db: sqlite3.Connection, scores: Iterable[DocumentScore]) -> None:
 
 
 def make_tables_of(db: sqlite3.Connection, code: int) -> None:
-    """Make the tables of an analysis, which removing it drops: that is quick, however many rows."""
+    """Create the tables of an analysis; dropping them later is fast, whatever their size."""
     for statement in _TABLES.format(code=code).split(";\n"):
         db.execute(statement)
 
@@ -84,7 +84,7 @@ def drop_tables_of(db: sqlite3.Connection, code: int) -> None:
 
 
 def _touched(db: sqlite3.Connection, crawl: str, version: str) -> int:
-    """Return the code of an analysis, which becomes the one that was written to last."""
+    """Return the code of an analysis, created if missing, and mark it as last written."""
     last = "(SELECT coalesce(max(last), 0) + 1 FROM analyses)"
     known = analysis_of(db, crawl, version) if version else None
     if known is not None:
@@ -100,8 +100,8 @@ def _touched(db: sqlite3.Connection, crawl: str, version: str) -> int:
 
 
 def _put_links(db: sqlite3.Connection, code: int, links: Iterable[ScoredLink]) -> int:
-    """Keep the better ones of these and those known; return how many URLs are new."""
-    rows = sorted(map(_link_row, links))  # neighbours of an index are written together
+    """Store the better of new and stored links; return the number of new URLs."""
+    rows = sorted(map(_link_row, links))  # so that neighbours in the index are written together
     new = db.executemany(_PUT_LINK.format(code=code), rows).rowcount if rows else 0
     if new < len(rows):
         db.executemany(_BETTER_LINK.format(code=code), rows)
@@ -123,7 +123,7 @@ def _link_row(link: ScoredLink) -> tuple[bytes, str, str, float, str, str, str, 
 
 
 _STORED = LinkScore._fields.index("words")
-"""So many fields of a link are stored."""
+"""The number of fields of a link that are stored."""
 
 
 def _score_row(score: DocumentScore) -> tuple[object, ...]:
@@ -134,7 +134,7 @@ def _score_row(score: DocumentScore) -> tuple[object, ...]:
 
 
 def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-    """Return the ids of the documents that have scores of this version."""
+    """Return which of these documents have scores of a version, by id."""
     analysis = analysis_of(db, crawl, version) if version else None
     if analysis is None:
         return set()
@@ -143,13 +143,13 @@ def analysed(db: sqlite3.Connection, crawl: str, version: str, ids: Collection[s
 
 
 def analyses(db: sqlite3.Connection) -> list[Analysis]:
-    """Return all that has scores, in the order of their entries' ids."""
+    """Return all analyses, in the order of their entries' ids."""
     found = [Analysis(*row) for row in db.execute("SELECT code, crawl, version FROM analyses")]
     return sorted(found, key=lambda one: link_id(one.crawl, one.version))
 
 
 def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | None:
-    """Return the analysis with the scores of a version; "" is the last one written to."""
+    """Return the analysis of a version, "" for the last one written; None without scores."""
     row = db.execute(
         "SELECT code, crawl, version FROM analyses WHERE crawl = ? AND ? IN ('', version)"
         " ORDER BY last DESC LIMIT 1",
@@ -159,7 +159,7 @@ def analysis_of(db: sqlite3.Connection, crawl: str, version: str) -> Analysis | 
 
 
 def document_scores(db: sqlite3.Connection, analysis: Analysis) -> Iterator[DocumentScore]:
-    """Stream the scores of all documents, by their ids."""
+    """Yield the scores of all documents, ordered by id."""
     command = f"SELECT {_SCORE} FROM scores_{analysis.code} ORDER BY document_id"
     return (_score(analysis, row) for row in db.execute(command))
 
@@ -190,7 +190,7 @@ def best_links(
         within = (first, first + b"\xff" * len(link_key("", "")))
         counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE key BETWEEN ? AND ? LIMIT ?)"
         (number,) = db.execute(counted, (*within, _FEW)).fetchone()
-        # The sign keeps SQLite from the index of keys, or from that of relevance.
+        # The plus sign keeps SQLite from using the index of keys, or that of relevance.
         condition = "WHERE +key BETWEEN ? AND ?" if number == _FEW else "WHERE key BETWEEN ? AND ?"
         condition, values = f"{condition} AND host = ?", [*within, host]
         order = "relevance" if number == _FEW else "+relevance"
@@ -203,7 +203,7 @@ def best_links(
 def relevances(
     db: sqlite3.Connection, crawl: str, version: str, urls: Iterable[str]
 ) -> dict[str, float | None]:
-    """Return the highest relevance of each of these URLs that has one, None where blacklisted."""
+    """Return the highest relevance of each URL that has one, None if it is blacklisted."""
     analysis = analysis_of(db, crawl, version) if version else None
     if analysis is None:
         return {}
@@ -223,13 +223,13 @@ def _scored_link(row: Sequence[Any]) -> ScoredLink:
 
 
 def link_entries(db: sqlite3.Connection, analysis: Analysis) -> Iterator[IndexEntry]:
-    """Stream the entries of linked URLs, by their keys."""
+    """Yield the entries of linked URLs, ordered by key."""
     for row in db.execute(f"SELECT {_LINK} FROM links_{analysis.code} ORDER BY key"):
         yield link_entry(analysis.crawl, analysis.version, _scored_link(row), row[1])
 
 
 def score_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the documents and URLs whose rows cannot be read or found, with a message."""
+    """Yield the documents and URLs whose rows are damaged or inconsistent, with a message."""
     command = "SELECT name FROM sqlite_master WHERE name GLOB 'scores_[0-9]*' AND type = 'table'"
     known = {f"scores_{code}" for code, *_ in analyses(db)}
     for (name,) in db.execute(command):
@@ -247,7 +247,7 @@ def score_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:
-    """Remove all scores of a crawl; return of how many versions there were any."""
+    """Remove all scores of a crawl; return the number of versions that had some."""
     codes = [code for (code,) in db.execute("SELECT code FROM analyses WHERE crawl = ?", (crawl,))]
     for code in codes:
         drop_tables_of(db, code)
@@ -256,7 +256,7 @@ def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:
 
 
 def remove_documents(db: sqlite3.Connection, ids: Collection[str], urls: Collection[str]) -> int:
-    """Remove the scores of documents, and links to these URLs or first found on them.
+    """Remove the scores of documents, and links to these URLs or best mentioned on them.
 
     Returns the number of entries removed.
     """
@@ -277,7 +277,7 @@ def remove_documents(db: sqlite3.Connection, ids: Collection[str], urls: Collect
 
 
 def _links_found_on(db: sqlite3.Connection, code: int, urls: Collection[str]) -> int:
-    """Remove the links whose best mention is on one of these URLs; looks at all of them."""
+    """Remove the links whose best mention is on one of these URLs, checking all links."""
     rows = db.execute(f"SELECT key, via FROM links_{code}")
     keys = [(key,) for key, via in rows if via in urls]
     return _deleted(db, f"DELETE FROM links_{code} WHERE key = ?", keys)

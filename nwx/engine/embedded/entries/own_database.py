@@ -1,4 +1,4 @@
-"""A SQLite file of an archive besides its main one, opened on first use."""
+"""Additional SQLite files of an archive, opened on first use."""
 
 import sqlite3
 import threading
@@ -20,7 +20,7 @@ from nwx.model import IndexStats
 CACHE_PRAGMA = f"cache_size = -{32 << 10}"
 JOURNAL_PRAGMA = "journal_size_limit = 67108864"
 DURABLE, FAST = "synchronous = FULL", "synchronous = NORMAL"
-"""Whether writing waits for the disk: what a power cut takes may have to be made again."""
+"""Whether commits wait for the disk; with FAST, a power cut may lose the last ones."""
 
 STATES_TABLE = "CREATE TABLE IF NOT EXISTS states (name TEXT PRIMARY KEY, state BLOB NOT NULL);"
 
@@ -29,10 +29,10 @@ STATES_TABLE = "CREATE TABLE IF NOT EXISTS states (name TEXT PRIMARY KEY, state 
 class DatabaseForm:
     """The name of a file, the script that creates its tables, and how it is opened.
 
-    `pragmas` are set for writing, `read_pragmas` for reading. `keeps_reader` is for files read by
-    many short questions: one connection is kept instead of one per question. `steps` convert a file
-    from each older format to the next. `before_erasing` runs before deleted data is erased from the
-    file. Nobody uses an archive that has lost a file that `must_stay`.
+    `pragmas` are set for writing, `read_pragmas` for reading. `keeps_reader` is for files with many
+    short reads: one connection is kept instead of one per read. `steps` convert a file from each
+    older format to the next. `before_erasing` runs before deleted data is erased from the file. An
+    archive cannot be used if a file that `must_stay` is lost.
     """
 
     name: str
@@ -47,18 +47,18 @@ class DatabaseForm:
 
     @property
     def script(self) -> str:
-        """The script that makes a new file, within a transaction."""
+        """The script that creates the tables of a new file, within a transaction."""
         return f"{self.schema}PRAGMA user_version = {self.format};"
 
     def bring_forward(self, db: sqlite3.Connection, found: int) -> None:
-        """Bring a file of an older format forward, within a transaction."""
+        """Migrate a file from the format `found`, within a transaction."""
         for step in self.steps[found - 1 :]:
             step(db)
         db.execute(f"PRAGMA user_version = {self.format}")
 
 
 class OwnDatabase:
-    """A file with its own schema, format and locks; threads may share it.
+    """A file with its own schema, format and locks; thread-safe.
 
     `make_archive` is called before the file is created.
     """
@@ -81,13 +81,13 @@ class OwnDatabase:
         self._db: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._read_file = (0, 0, 0)
-        self._is_current = False  # the file that the kept reader reads
+        self._is_current = False  # whether the kept reader's file has the current format
         self._is_checked = False
         self._was_read = False
 
     @contextmanager
     def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
-        """Give the connection for one change, all of it or nothing."""
+        """Yield the connection for one change, stored whole or not at all."""
         with self._guard, self._folder.our_errors(self.path):
             db = self._writable()
             if synchronous:
@@ -96,10 +96,10 @@ class OwnDatabase:
                 yield db
 
     def is_missing(self) -> bool:
-        """Return whether nothing was written; cheaper than asking a connection for it.
+        """Return whether nothing was written; faster than opening a connection.
 
-        Raises EngineError if a file that must stay was written and is lost: an empty file in its
-        place says that nothing is wanted of it any more.
+        Raises EngineError if a file that must stay was written and is lost. An empty file in its
+        place means that it was discarded on purpose.
         """
         try:
             self.path.stat()
@@ -114,7 +114,7 @@ class OwnDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection that reads one state; empty tables where nothing was written."""
+        """Yield a connection that reads one state; empty tables if nothing was written."""
         if self._form.keeps_reader:
             with self._guard, self._folder.our_errors(self.path):
                 yield from _one_state(self._kept_reader() or self._empty)
@@ -124,7 +124,7 @@ class OwnDatabase:
 
     @contextmanager
     def streaming(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection for a read that takes long, which keeps nobody else waiting."""
+        """Yield a connection for a long read, which does not make others wait."""
         with self._folder.our_errors(self.path):
             if not self.path.exists():
                 yield self._empty
@@ -135,7 +135,7 @@ class OwnDatabase:
 
     @cached_property
     def _empty(self) -> sqlite3.Connection:
-        """The tables of a file that nothing was written to."""
+        """Empty tables, for a file that does not exist."""
         db = connect_sqlite(None)
         db.executescript(self._form.script)
         db.execute("PRAGMA query_only = 1")
@@ -150,7 +150,7 @@ class OwnDatabase:
             self._close_reader()
             last = self._last_write()
             self._reader, found_format = self._opened_to_read()
-            # A copy in memory of an older file is read until somebody writes the file.
+            # The in-memory copy of an older file is used until the file is written.
             self._is_current = found_format == self._form.format
             self._read_file = (found.st_dev, found.st_ino, 0 if self._is_current else last)
             if not found_format:
@@ -158,7 +158,7 @@ class OwnDatabase:
         return self._reader
 
     def _last_write(self) -> int:
-        """Return when the file or its journal was last written, in nanoseconds."""
+        """Return the time in nanoseconds at which the file or its journal was last written."""
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
 
@@ -221,7 +221,7 @@ class OwnDatabase:
         return db
 
     def _opened_to_read(self) -> tuple[sqlite3.Connection, int]:
-        """Return a connection, and the format of its file, 0 where it has no tables yet."""
+        """Return a connection, and the format of its file, 0 if it has no tables yet."""
         if not self._is_checked:
             self._folder.check(writing=True)
             self._is_checked = True
@@ -232,7 +232,7 @@ class OwnDatabase:
         return self._brought_forward(db, found) if is_older else db, found
 
     def _brought_forward(self, older: sqlite3.Connection, found: int) -> sqlite3.Connection:
-        """Return a copy of an older file in memory: who reads does not write the file."""
+        """Return a migrated in-memory copy of an older file, as readers must not write it."""
         with closing(older):
             db = connect_sqlite(None)
             older.backup(db)
@@ -242,7 +242,7 @@ class OwnDatabase:
 
 
 def _one_state(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Give a connection to read one state of its file, within a transaction that it may be in."""
+    """Yield a connection that reads one state of its file, in its open transaction or a new one."""
     if db.in_transaction:
         yield db
         return
@@ -254,15 +254,16 @@ def _one_state(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 _COUNT = "_count"
-"""The name of the state with the number of the last change and of the entries after it."""
+"""The name of the state with the number of the last change and the entry count after it."""
 
 _COUNTED = "SELECT (SELECT number FROM changes) || ' ' || (SELECT count(*) FROM {})"
 
 
 def note_count(db: sqlite3.Connection, table: str, added: int | None = None) -> None:
-    """Keep the number of rows of a table, by which lost ones are noticed.
+    """Store the number of rows of a table, so that lost rows are noticed.
 
-    They are counted anew, unless so many were `added` by the last change alone.
+    They are counted again, unless the stored number is from the change before: then `added` is
+    added to it.
     """
     (counted,) = db.execute("SELECT number FROM changes").fetchone()
     change, kept = _kept_count(db)
@@ -280,9 +281,9 @@ def _kept_count(db: sqlite3.Connection) -> tuple[str, str]:
 
 
 class OwnIndex(StatefulIndex):
-    """An index with a file of its own.
+    """An index with a separate file.
 
-    `form` is that of its file; `counted` its table of entries, if the index keeps their number.
+    `form` is the form of its file; `counted` its table of entries, if their number is stored.
     """
 
     form: ClassVar[DatabaseForm]
@@ -297,14 +298,14 @@ class OwnIndex(StatefulIndex):
 
     @abstractmethod
     def _count(self) -> int:
-        """Return the number of entries that count as entries of the index."""
+        """Return the number of entries of the index."""
 
     @abstractmethod
     def entries(self) -> Iterator[IndexEntry]:
-        """Stream these, as in the mapping, in the order of their ids."""
+        """Yield the entries, as in the mapping, in the order of their ids."""
 
     def stats(self) -> IndexStats:
-        """Return the number of entries, and the bytes that they take with the states."""
+        """Return the number of entries, and the bytes stored, states included."""
         return IndexStats(self._count(), self.database.stored_bytes())
 
     def put_state(self, name: str, state: bytes) -> None:
@@ -325,7 +326,7 @@ class OwnIndex(StatefulIndex):
             return [name for (name,) in found if name != _COUNT]
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield the entries whose rows are not those that they were stored as."""
+        """Yield the ids of damaged entries, "*" for several, each with a message."""
         with self.database.reading() as db:
             yield from self._row_faults(db)
             if self.counted:
@@ -338,6 +339,6 @@ class OwnIndex(StatefulIndex):
     def _miscounted(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         change, kept = _kept_count(db)
         now, _, found = db.execute(_COUNTED.format(self.counted)).fetchone()[0].partition(" ")
-        # Older versions change entries without counting them.
+        # Older versions change entries without updating the number.
         if change == now and kept != found:
             yield "*", f"{found} entries, {kept} were stored"

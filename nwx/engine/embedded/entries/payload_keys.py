@@ -1,4 +1,4 @@
-"""Keys in files of a folder: further digests of payloads, and the keys of crawlers."""
+"""Keys in files of a folder: additional digests of payloads, and the keys of crawlers."""
 
 import base64
 import re
@@ -36,7 +36,7 @@ _ADD = "INSERT OR IGNORE INTO pairs VALUES (?, ?)"
 _OF_ENTRIES = "SELECT further, known FROM pairs WHERE further IN ({}) ORDER BY further"
 _OTHER, _SHA1, _SHA256 = b"\0", b"\1", b"\2"
 _NORMAL = re.compile(r"sha1:([A-Z2-7]{32})|sha256:([0-9a-f]{64})")
-# An alphabet in which bytes are in the order of their texts.
+# An alphabet that makes bytes sort like their texts.
 _BASE32 = "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789ABCDEFGHIJKLMNOPQRSTUV"
 _TO_ORDERED, _FROM_ORDERED = str.maketrans(*_BASE32), str.maketrans(*reversed(_BASE32))
 
@@ -60,7 +60,7 @@ def _unpacked(packed: bytes) -> str:
 
 
 def _pairs(entries: Iterable[IndexEntry]) -> Iterator[_Pair]:
-    """Yield the pairs of entries; an entry without digests has one with nothing."""
+    """Yield the pairs of entries; an entry without digests has one with an empty digest."""
     for entry in entries:
         further = _packed(entry["id"])
         yield from ((further, _packed(one)) for one in entry["digests"] or [""])
@@ -75,11 +75,11 @@ def _entries(pairs: Iterable[_Pair]) -> Iterator[IndexEntry]:
 
 
 def _move_entries(db: sqlite3.Connection) -> None:
-    """Make pairs of the entries of format 1."""
+    """Convert the entries of format 1 to pairs."""
     for statement in _SCHEMA.split(";\n"):
         db.execute(statement)
     for (packed,) in db.execute("SELECT content FROM contents"):
-        with suppress(TypeError, ValueError, zlib.error):  # what is damaged can be added again
+        with suppress(TypeError, ValueError, zlib.error):  # damaged ones can be added again
             db.executemany(_ADD, _pairs([unpack_entry(packed)]))
     for table in ("contents", "entries"):
         db.execute(f"DROP TABLE {table}")
@@ -87,7 +87,7 @@ def _move_entries(db: sqlite3.Connection) -> None:
 
 
 class EmbeddedDigestPairs(EmbeddedEntryStore):
-    """The index digests: an entry is a further digest, with all that captures have."""
+    """The index digests: an entry is an additional digest, with the digests that captures have."""
 
     form = DatabaseForm(
         "digests.db",
@@ -151,7 +151,7 @@ class EmbeddedDigestPairs(EmbeddedEntryStore):
             return int(db.execute(command).fetchone()[0])
 
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-        return iter(())  # `pair_faults` looks at what the entries are
+        return iter(())  # `pair_faults` checks the entries
 
 
 def _stored(db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
@@ -159,7 +159,7 @@ def _stored(db: sqlite3.Connection, ids: Iterable[str]) -> Iterator[IndexEntry]:
 
 
 def _removed(db: sqlite3.Connection, ids: Iterable[str]) -> int:
-    """Remove entries; return how many pairs they had."""
+    """Remove entries; return the number of their pairs."""
     command = "DELETE FROM pairs WHERE further = ?"
     return db.executemany(command, [(_packed(id),) for id in ids]).rowcount
 

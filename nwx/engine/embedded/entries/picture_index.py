@@ -78,17 +78,17 @@ INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 PICTURES_FORM = DatabaseForm(
     "pictures.db",
     _SCHEMA + picture_rows.POSITIONS_TABLE + STATES_TABLE,
-    # What a power cut takes is built again: no disk has to be waited for.
+    # Data lost in a power cut is built again, so commits need not wait for the disk.
     ("secure_delete = 1", FAST, CACHE_PRAGMA, JOURNAL_PRAGMA),
     (CACHE_PRAGMA, "mmap_size = 268435456"),
-    # The words of what was deleted are out of the index of words then.
+    # This removes the words of deleted entries from the full-text index.
     before_erasing="INSERT INTO words (words) VALUES ('optimize')",
 )
 
 
 @contextmanager
 def changing(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
-    """Give the connection for one change, which is counted."""
+    """Yield the connection for one change, and count the change."""
     with database.writing() as db:
         yield db
         db.execute("UPDATE changes SET number = number + 1")
@@ -108,7 +108,7 @@ def asking(database: OwnDatabase) -> Iterator[sqlite3.Connection]:
 
 
 def compact(database: OwnDatabase) -> None:
-    """Rewrite the file without deleted data, so that its bytes are gone."""
+    """Rewrite the file without deleted data."""
     with database.erasing() as db:
         if db is not None:
             db.execute("VACUUM")
@@ -116,7 +116,7 @@ def compact(database: OwnDatabase) -> None:
 
 
 class EmbeddedPictureIndex(OwnIndex, PictureIndex):
-    """The index pictures in a file next to the archive's, so that imports do not block it."""
+    """The index pictures in a separate file, so that imports do not block it."""
 
     form = PICTURES_FORM
     counted = "entries"
@@ -183,7 +183,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
         with asking(self.database) as db:
             found: list[SimilarPicture] = []
             numbers = self._nearest(db, hash)
-            # Those that are hidden are met while going on: most are not.
+            # Hidden pictures are skipped on the way, as most are not hidden.
             for start in range(0, len(numbers), limit):
                 chunk = dict(numbers[start : start + limit])
                 entries = picture_rows.entries_by_number(db, chunk)
@@ -199,7 +199,7 @@ class EmbeddedPictureIndex(OwnIndex, PictureIndex):
 
     def _nearest(self, db: sqlite3.Connection, hash: int) -> list[tuple[int, int]]:
         """Return the numbers of similar pictures with their distances, the most similar first."""
-        # Imported here: sizes of indices are counted without.
+        # Imported here: counting the sizes of indices does not need it.
         import numpy as np
 
         (change,) = db.execute("SELECT number FROM changes").fetchone()

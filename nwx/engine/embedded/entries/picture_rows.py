@@ -1,4 +1,4 @@
-"""Pictures in the SQLite file of the index pictures: how they are put and found."""
+"""Pictures in the SQLite file of the index pictures: storing, searching, checking."""
 
 import sqlite3
 import zlib
@@ -26,7 +26,7 @@ from nwx.query.tree import Bool, Node, Phrase, Wildcard
 from nwx.query.words import FieldCondition, PictureQuery
 
 EVERY = "picture"
-"""The word that all entries have in a column of its own."""
+"""The word that all entries have in the column `every`."""
 
 WORD_WEIGHTS = (*WORD_FIELDS.values(), 0.0)
 _IN_BOX = "SELECT num FROM positions WHERE latitude BETWEEN ? AND ? AND ({})"
@@ -35,7 +35,7 @@ _COLUMNS = f"{{{' '.join(WORD_FIELDS)}}}"
 
 
 def match_expression(node: Node) -> str:
-    """Return the words of a query as an expression of MATCH."""
+    """Return the words of a query as an FTS5 MATCH expression."""
     match node:
         case Phrase():
             return f'({_COLUMNS} : "{node.text}")'
@@ -61,7 +61,7 @@ def _bool(node: Bool) -> str:
 def measure_condition(
     question: PictureQuestion, fields: tuple[FieldCondition, ...]
 ) -> tuple[str, list[object]]:
-    """Return a condition on the table `measures`, and its values."""
+    """Return the SQL condition of a question on the table `measures`, and its values."""
     parts = ["1"]
     values: list[object] = []
     if question.size is not None:
@@ -93,7 +93,7 @@ def measure_condition(
 
 
 def colour_bits(colours: tuple[str, ...]) -> int:
-    """Return a bit for each of these colours; unknown ones have none."""
+    """Return a bit mask of colours; unknown ones are ignored."""
     return sum(1 << COLOURS.index(colour) for colour in colours if colour in COLOURS)
 
 
@@ -141,7 +141,7 @@ def has_positions(db: sqlite3.Connection) -> bool:
 
 
 def put_pictures(db: sqlite3.Connection, pictures: Iterable[Picture]) -> None:
-    """Store pictures, replacing the ones with the same ids."""
+    """Store pictures, replacing those with the same ids."""
     db.execute(POSITIONS_TABLE)
     for picture in pictures:
         entry = picture_entry(picture)
@@ -169,7 +169,7 @@ def _position(entry: IndexEntry) -> tuple[float, float] | None:
 
 
 def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -> None:
-    """Store appearances, replacing the ones with the same pages and urlkeys."""
+    """Store appearances, replacing those with the same pages and urlkeys."""
     for appearance in appearances:
         entry = appearance_entry(appearance)
         picture = db.execute(
@@ -183,7 +183,7 @@ def put_appearances(db: sqlite3.Connection, appearances: Iterable[Appearance]) -
 
 
 def _appearance_words(appearance: Appearance, picture: bytes | None) -> dict[str, str]:
-    """Return the words of an appearance, given the content of its picture, if it has one."""
+    """Return the words of an appearance, {} if the archive does not have its picture."""
     if picture is None:
         return {}
     name = unpack_entry(picture).get("name_words", "")
@@ -205,7 +205,7 @@ _ORPHANS = "SELECT count(*) FROM {0} WHERE {1} NOT IN (SELECT num FROM entries{2
 
 
 def picture_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the ids of entries whose rows are not those of their contents, with a message."""
+    """Yield the ids of entries whose rows differ from their contents, each with a message."""
     stored = db.execute("SELECT * FROM positions") if has_positions(db) else ()
     places = {num: (north, east) for num, north, east in stored}
     for num, id, picture, page, *row in db.execute(_STORED):
@@ -241,7 +241,7 @@ def picture_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def count_found(db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery) -> int:
-    """Return how many pictures match."""
+    """Return the number of matching pictures."""
     if question.box is not None and not has_positions(db):
         return 0
     condition, values = measure_condition(question, query.conditions)
@@ -257,7 +257,7 @@ def count_found(db: sqlite3.Connection, question: PictureQuestion, query: Pictur
 def found_numbers(
     db: sqlite3.Connection, question: PictureQuestion, query: PictureQuery
 ) -> list[tuple[int, int]]:
-    """Return the numbers of the pictures asked for, each with that of the entry found."""
+    """Return the numbers of a page of matching pictures, each with that of the matching entry."""
     if question.box is not None and not has_positions(db):
         return []
     condition, values = measure_condition(question, query.conditions)
@@ -273,7 +273,7 @@ def found_numbers(
 
 
 def entries_by_number(db: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, IndexEntry]:
-    """Return entries by their numbers."""
+    """Return entries by number."""
     command = "SELECT num, content FROM entries WHERE num IN ({})"
     return {num: unpack_entry(content) for num, content in among(db, command, numbers)}
 
@@ -291,7 +291,7 @@ def appearance_entries_of(
 
 
 def remove_entries(db: sqlite3.Connection, ids: Iterable[str]) -> int:
-    """Remove pictures, and appearances on pages of these documents; return their number.
+    """Remove pictures, and appearances on pages with these document ids; return their number.
 
     Appearances of a removed picture stay, without a picture.
     """

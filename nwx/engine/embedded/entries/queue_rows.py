@@ -1,4 +1,4 @@
-"""Entries of a queue as rows: read, leased, written with all that is counted of them, checked."""
+"""Entries of a queue as rows: reading, leasing, writing with their counts, checks."""
 
 import heapq
 import json
@@ -23,11 +23,11 @@ _SELECT = (
 )
 
 EntriesById = dict[str, QueueEntry]
-"""Entries by their ids."""
+"""Entries by id."""
 
 
 def entries_of(db: sqlite3.Connection, ids: Iterable[str]) -> EntriesById:
-    """Return the entries of these ids, missing ones left out."""
+    """Return the existing entries among these ids."""
     command = f"{_SELECT} WHERE urls.id IN ({{}})"
     return dict(map(_entry, among(db, command, map(bytes.fromhex, ids))))
 
@@ -35,7 +35,7 @@ def entries_of(db: sqlite3.Connection, ids: Iterable[str]) -> EntriesById:
 def entries_where(
     db: sqlite3.Connection, condition: str, values: Sequence[object]
 ) -> Iterator[tuple[str, QueueEntry]]:
-    """Stream the entries, with their ids, for which a condition of SQL holds."""
+    """Yield ids and entries that meet an SQL condition."""
     return map(_entry, db.execute(f"{_SELECT} {condition}", values))
 
 
@@ -51,7 +51,7 @@ def _entry(row: Sequence[Any]) -> tuple[str, QueueEntry]:
 def write_entries(
     db: sqlite3.Connection, known: Mapping[str, QueueEntry], new: EntriesById
 ) -> None:
-    """Write entries over the known ones, and correct their counts.
+    """Write entries, replacing the known ones, and update the counts.
 
     Called within the transaction that read the known entries.
     """
@@ -64,7 +64,7 @@ def write_entries(
 
 
 def name_ports(db: sqlite3.Connection) -> None:
-    """Move URLs with a port of their own from the queue of their bare host to that of the server.
+    """Move URLs with an explicit port from the queue of their bare host to that of host and port.
 
     Formats before 2 had one queue for all ports of a host.
     """
@@ -156,7 +156,7 @@ def _note_queues(
     before: Iterable[QueueEntry],
     after: Iterable[QueueEntry],
 ) -> None:
-    """Note of each queue of a host how many URLs were given, and the best that waits."""
+    """Update for each host queue the number of URLs given out, and the best waiting one."""
     counts = Counter(queues.number(one) for one in after if one.is_given)
     counts.subtract(queues.number(one) for one in before if one.is_given)
     db.executemany(
@@ -199,7 +199,7 @@ _CHECKS = (
 
 
 def queue_problems(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield crawls and hosts whose stored counts are wrong, each with the difference."""
+    """Yield crawls and hosts whose stored counts are wrong, each with a message."""
     for query, message in _CHECKS:
         for (name,) in db.execute(query):
             yield name, message
@@ -210,7 +210,7 @@ _NO_BOUND = 1 << 60
 
 @dataclass(order=True, slots=True)
 class _Offer:
-    """The best URL of a host in a crawl that is not taken yet; lower ones come first."""
+    """The best URL of a host in a crawl that is not taken yet; sorted by `rank`, lowest first."""
 
     rank: float
     num: int
@@ -230,7 +230,7 @@ class _Bounds:
     crawls: dict[int, int]
 
     def take(self, offer: _Offer) -> bool:
-        """Return whether a URL may be leased, and count it if so."""
+        """Count a URL as leased, if it may be; return whether it may."""
         left = (self.hosts[offer.host], self.queues[offer.queue], self.crawls[offer.crawl])
         if min(left) <= 0:
             return False
@@ -243,7 +243,7 @@ class _Bounds:
 def choose_urls(
     db: sqlite3.Connection, count: int, host: str, crawl: str, now: float, limits: LimitsOf
 ) -> list[str]:
-    """Return the ids of at most `count` URLs that may be leased now, the best first."""
+    """Return the ids of up to `count` URLs that may be leased now, the best first."""
     bounds = _Bounds({}, {}, {})
     found = db.execute(
         "SELECT num, name, leased + done FROM crawls WHERE waiting > 0 AND name = ifnull(?, name)",
@@ -269,7 +269,7 @@ def choose_urls(
 
 
 def _offer_next(opened: list[_Offer], offer: _Offer) -> None:
-    """Offer the URL of a host that follows the one taken."""
+    """Offer the next URL of the host whose URL was taken."""
     for num, id, priority in offer.others:
         heapq.heappush(opened, replace(offer, rank=-priority, num=num, id=id))
         return
@@ -284,7 +284,7 @@ def _crawl_offers(
     limits: LeaseLimits,
     bounds: _Bounds,
 ) -> Iterator[_Offer]:
-    """Stream the best URL of each host of a crawl that may be asked now, the best first."""
+    """Yield the best URL of each host of a crawl that may be fetched from now, the best first."""
     bounds.crawls[crawl] = _left(limits.pages, given)
     rows = db.execute(
         "SELECT host_queues.num, hosts.num, in_flight, given FROM host_queues"

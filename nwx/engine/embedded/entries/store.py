@@ -1,4 +1,4 @@
-"""The small entries of an index in a folder: their tables, SQL queries and files."""
+"""Small entries of an index in a folder: their tables, SQL queries and files."""
 
 import json
 import sqlite3
@@ -41,7 +41,7 @@ _SQL_TYPES = {"double": "REAL NOT NULL", "integer": "INTEGER", "long": "INTEGER"
 
 
 def entry_schema(index: IndexName, fields: EntryFields) -> str:
-    """Return the script that makes the tables of an index."""
+    """Return the script that creates the tables of an index."""
     table, first = fields.table, fields.orders[0]
     kinds = mappings.properties(index)
     typed = {name: _SQL_TYPES.get(kinds[name]["type"], "TEXT NOT NULL") for name in fields.columns}
@@ -66,7 +66,7 @@ def entry_schema(index: IndexName, fields: EntryFields) -> str:
             f"CREATE INDEX IF NOT EXISTS {name}_by_num ON {name} (num)",
         )
     script += (
-        # Grows with each change, so that what was counted before can be given again.
+        # Grows with each change, so that counts can be cached.
         "CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL)",
         "INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes)",
     )
@@ -75,9 +75,9 @@ def entry_schema(index: IndexName, fields: EntryFields) -> str:
 
 
 def _version_and_log(index: IndexName, fields: EntryFields) -> Iterator[str]:
-    """Yield the SQL that creates the mark of a version, and protects a log from changes."""
+    """Yield the SQL that creates the mark of a version, and the triggers that protect a log."""
     if fields.has_version:
-        # Tells the entries of this file from those of another in its place.
+        # Distinguishes this file from another one put in its place.
         yield "CREATE TABLE IF NOT EXISTS marks (mark TEXT NOT NULL)"
         yield (
             "INSERT INTO marks SELECT lower(hex(randomblob(6)))"
@@ -97,22 +97,22 @@ def _by(field: str) -> tuple[str, bool]:
 
 
 def order_sql(order: Sequence[tuple[str, bool]], table: str = "") -> str:
-    """Return the terms of ORDER BY, ties broken by id."""
+    """Return the ORDER BY terms of an order, with ties broken by id."""
     of = f"{table}." if table else ""
     terms = [f"{of}{name}{' DESC' * descending}" for name, descending in order]
     return ", ".join(terms if order and order[-1][0] == "id" else [*terms, f"{of}id"])
 
 
 class Condition:
-    """A condition on rows, in SQL: `text` begins with WHERE unless it is empty."""
+    """An SQL condition on rows: `text` begins with WHERE unless it is empty."""
 
     def __init__(self, fields: EntryFields, where: EntryFilter) -> None:
         self.values: list[object] = []
         alone = next(iter(where)) if len(where) == 1 else ""
         self.of_list = alone if alone in fields.lists else ""
-        """The list that the only condition is about, whose rows are in the usual order."""
+        """The list of the only condition, if it has a single value; its rows are in usual order."""
         parts: list[str] = []
-        # Conditions on columns come first: few rows are then looked up in lists one by one.
+        # Conditions on columns come first, so that few rows are looked up in lists one by one.
         for name, value in sorted(where.items(), key=lambda one: one[0] in fields.lists):
             wanted = value if isinstance(value, tuple) else (value,)
             marks = "= ?" if len(wanted) == 1 else f"IN ({', '.join('?' * len(wanted))})"
@@ -128,21 +128,21 @@ class Condition:
 
 def _in_list(fields: EntryFields, name: str, marks: str, *, alone: bool) -> str:
     column = f"{name}.{fields.lists[name]} {marks}"
-    if alone:  # all of a value are found in one pass
+    if alone:  # finds all rows of a value in one pass
         return f"{fields.table}.num IN (SELECT num FROM {name} WHERE {column})"
     return f"EXISTS (SELECT 1 FROM {name} WHERE {name}.num = {fields.table}.num AND {column})"
 
 
 def find_sql(fields: EntryFields, condition: Condition, order: EntryOrder) -> str:
-    """Return what selects the packed entries that match, with LIMIT and OFFSET as parameters."""
+    """Return the SQL that selects matching packed entries, with parameters for LIMIT and OFFSET."""
     of, found = fields.table, f"{fields.table} {condition.text}"
     if name := condition.of_list:
-        # They are in the usual order within their value.
+        # The rows of a value are in the usual order.
         of = name
         found = f"{name} JOIN {fields.table} USING (num) WHERE {name}.{fields.lists[name]} = ?"
     if order != fields.orders[0]:
         of = fields.table
-    # What is left out by the offset is not joined with its content.
+    # Rows skipped by the offset are not joined with their contents.
     return (
         f"SELECT content FROM (SELECT {fields.table}.num FROM {found}"
         f" ORDER BY {order_sql(order, of)} LIMIT ? OFFSET ?) AS found"
@@ -151,7 +151,7 @@ def find_sql(fields: EntryFields, condition: Condition, order: EntryOrder) -> st
 
 
 def groups_sql(fields: EntryFields, field: str, mean: str, most: int, where: str = "") -> str:
-    """Return what counts the values of a field, the most frequent first."""
+    """Return the SQL that counts the values of a field, the most frequent first."""
     table, column = (field, fields.lists[field]) if field in fields.lists else (fields.table, field)
     return (
         f"SELECT {column}, count(*), avg({mean}) FROM {table} {where} GROUP BY {column}"
@@ -162,9 +162,9 @@ def groups_sql(fields: EntryFields, field: str, mean: str, most: int, where: str
 def put_entries(
     db: sqlite3.Connection, fields: EntryFields, entries: Iterable[IndexEntry], removed: int = 0
 ) -> None:
-    """Store entries, replacing the ones with the same ids, and record the change.
+    """Store entries, replacing those with the same ids, and record the change.
 
-    It begins with the removal of so many others.
+    `removed` is the number of entries that the change has removed before.
     """
     added = -removed
     columns = ", ".join(("id", *fields.columns))
@@ -185,7 +185,7 @@ def put_entries(
 
 
 def entry_faults(db: sqlite3.Connection, fields: EntryFields) -> Iterator[tuple[str, str]]:
-    """Yield the ids of entries whose rows are not those of their contents, with a message."""
+    """Yield the ids of entries whose rows differ from their contents, each with a message."""
     columns = "".join(f", {name}" for name in fields.columns)
     rows = f"SELECT num, id, content{columns} FROM {fields.table} LEFT JOIN contents USING (num)"
     for num, id, packed, *values in db.execute(rows):
@@ -210,7 +210,7 @@ def entry_faults(db: sqlite3.Connection, fields: EntryFields) -> Iterator[tuple[
 
 
 def remove_entry(db: sqlite3.Connection, fields: EntryFields, id: str) -> bool:
-    """Remove an entry; return whether it was there."""
+    """Remove an entry; return whether it existed."""
     row = db.execute(f"SELECT num FROM {fields.table} WHERE id = ?", (id,)).fetchone()
     if row is None:
         return False
@@ -220,14 +220,14 @@ def remove_entry(db: sqlite3.Connection, fields: EntryFields, id: str) -> bool:
 
 
 def pack_entry(entry: IndexEntry) -> bytes:
-    """Return an entry as it is stored."""
-    import msgspec  # here: most archives have no entries, and each command asks for access rules
+    """Return an entry in its stored form."""
+    import msgspec  # here: most archives have no entries, yet each command reads access rules
 
     return zlib.compress(msgspec.json.encode(entry), _FAST_COMPRESSION)
 
 
 def unpack_entry(packed: bytes) -> IndexEntry:
-    """Return an entry that was stored."""
+    """Return an entry from its stored form."""
     import msgspec
 
     entry: IndexEntry = msgspec.json.decode(zlib.decompress(packed))
@@ -254,7 +254,7 @@ def entry_form(index: IndexName) -> DatabaseForm:
 
 
 def _join_rules_and_changes(db: sqlite3.Connection) -> None:
-    """Make entries of the tables `rules` and `changes`; the version of the rules stays."""
+    """Convert the tables `rules` and `changes` to entries, keeping the version of the rules."""
     rules = db.execute("SELECT entry FROM rules").fetchall()
     changes = db.execute("SELECT entry FROM changes ORDER BY number").fetchall()
     (last,) = db.execute("SELECT coalesce(max(number), 0) FROM changes").fetchone()
@@ -280,7 +280,7 @@ _TOTALS_KEPT = 64
 
 
 class EmbeddedEntryStore(OwnIndex, EntryStore):
-    """Entries in a file next to the archive's, so that imports do not block it."""
+    """Entries in a separate file, so that imports do not block it."""
 
     def __init__(self, database: OwnDatabase, declared: IndexDeclaration) -> None:
         super().__init__(database, declared)

@@ -1,4 +1,4 @@
-"""The vectors of passages in a folder: codes in chunks of a SQLite file, in memory to search."""
+"""Vectors of passages in a folder: codes in chunks of a SQLite file, searched in memory."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -43,14 +43,14 @@ Counts = npt.NDArray[np.uint16]
 _NONE: PassageNumbers = np.zeros(0, dtype=np.int64)
 _NO_SCORES: Cosines = np.zeros(0, dtype=np.float32)
 _WHOLE = 128
-"""Numbers of so short vectors have 8 bits, those of longer ones 4."""
+"""Vectors of at most this many dimensions are stored with 8 bits per number, others with 4."""
 
 _CANDIDATES = 1_536
 _LONG = 256
-"""Signs of shorter vectors tell less of them: more of these are candidates."""
+"""Shorter vectors have more candidates, as their signs are less distinctive."""
 
 _SHARE = 256
-"""Of so many passages one is a candidate where there are many."""
+"""One in this many passages is a candidate, if there are many."""
 
 _SAMPLED = 16
 _WEIGHED = 4
@@ -58,12 +58,12 @@ _LARGE = 0.8
 
 
 def code_bytes(dimensions: int) -> int:
-    """Return the length of the code of a vector."""
+    """Return the length in bytes of a vector's code."""
     return dimensions if dimensions <= _WHOLE else -(-dimensions // 2)
 
 
 def codes_of(vectors: Vectors) -> Codes:
-    """Return the code of each vector: the upper bits of its numbers."""
+    """Return the code of each vector: its numbers, or their upper 4 bits if it is long."""
     plain = np.ascontiguousarray(vectors).view(np.uint8)
     if vectors.shape[1] <= _WHOLE:
         return plain
@@ -72,20 +72,20 @@ def codes_of(vectors: Vectors) -> Codes:
 
 
 def vectors_of(codes: Codes, dimensions: int) -> Vectors:
-    """Return the vectors of codes; bits that they do not have are in the middle."""
+    """Return the vectors of codes; dropped bits are set to the middle of their range."""
     if dimensions <= _WHOLE:
         return codes.view(np.int8)
     count, width = codes.shape
-    # Its halves are filled in place: they need no memory of their own.
+    # The halves are filled in place, without additional memory.
     numbers = np.empty((count, 2 * width), dtype=np.uint8)
     np.bitwise_and(codes, 0xF0, out=numbers[:, :width])
-    np.multiply(codes, 16, out=numbers[:, width:])  # half of the time of a shift
+    np.multiply(codes, 16, out=numbers[:, width:])  # takes half the time of a shift
     numbers |= 8
     return numbers[:, :dimensions].view(np.int8)
 
 
 def signs_of(codes: Codes, dimensions: int) -> Signs:
-    """Return the signs of each vector's numbers as bits: a row for the first 64, and so on."""
+    """Return the sign bits of vectors: each row has the bits of 64 numbers of every vector."""
     tops = (0x80,) if dimensions <= _WHOLE else (0x80, 0x08)
     packed = np.concatenate([np.packbits(codes & top, axis=1) for top in tops], axis=1)
     whole = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
@@ -97,7 +97,7 @@ def nearest_codes(
 ) -> tuple[PassageNumbers, Cosines]:
     """Return the numbers and cosines of the codes nearest to a vector, the nearest first.
 
-    Those with the most signs in common are compared.
+    Only codes that share the most signs with the vector are compared.
     """
     few = _CANDIDATES * max(_LONG // len(vector), 1) ** 2
     wanted = max(few, len(codes) // _SHARE, 2 * most)
@@ -109,10 +109,10 @@ def nearest_codes(
 
 
 def _candidates(vector: Vectors, signs: Signs, wanted: int) -> PassageNumbers:
-    """Return about the numbers whose signs differ the least, in order.
+    """Return about `wanted` passages whose signs differ the least, in order.
 
-    First only the larger numbers of the vector count: small ones change little, whatever their
-    sign. Of those that differ little, all are weighed.
+    First only the large components of the vector count, as small ones contribute little, whatever
+    their sign. For passages that differ little, all components are weighed.
     """
     sizes = np.abs(vector.astype(np.int16))
     large = sizes >= _LARGE * np.sqrt(np.mean(sizes * sizes.astype(np.int32)))
@@ -124,7 +124,7 @@ def _candidates(vector: Vectors, signs: Signs, wanted: int) -> PassageNumbers:
 
 
 def _differing(signs: Signs, own: Signs, masks: Sequence[Signs]) -> Counts:
-    """Return how many signs differ in the last mask, and twice those in the one before, …"""
+    """Return weighted counts of differing signs: 1 for the last mask, 2 for the one before …"""
     differing = np.zeros(signs.shape[1], dtype=np.uint16)
     bits, count = np.empty_like(signs[0]), np.empty(signs.shape[1], dtype=np.uint8)
     for counted in masks:
@@ -137,7 +137,7 @@ def _differing(signs: Signs, own: Signs, masks: Sequence[Signs]) -> Counts:
 
 
 def _least(counts: Counts, most: int) -> PassageNumbers:
-    """Return about the numbers of the least counts; of equal ones the first."""
+    """Return the positions of about the `most` least counts; of equal ones the first."""
     if len(counts) <= most:
         return np.arange(len(counts))
     place = most // _SAMPLED
@@ -163,7 +163,7 @@ _COUNT = np.dtype("<u2")
 
 
 def _drop_graphs(db: sqlite3.Connection) -> None:
-    """Forget the passages of the first format: without a state they are built again."""
+    """Drop the passages of format 1; without a state they are built again."""
     db.execute("DROP TABLE documents")
     db.execute("DROP TABLE graphs")
     db.execute("DELETE FROM states")
@@ -171,7 +171,7 @@ def _drop_graphs(db: sqlite3.Connection) -> None:
 
 
 class EmbeddedVectorIndex(OwnIndex, VectorIndex):
-    """A chunk has the documents that were put at once."""
+    """Passages in chunks; a chunk has the documents stored by one `put`."""
 
     form = DatabaseForm(
         "vectors.db",
@@ -224,11 +224,11 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
         return held.found(numbers[order], scores[order])
 
     def _held(self) -> "_Passages":
-        """Return all passages as the file has them now."""
+        """Return all passages currently in the file, cached until it changes."""
         with self.database.reading() as db:
             (change,) = db.execute("SELECT number FROM changes").fetchone()
             if self._kept is None or self._kept.change != change:
-                self._kept = None  # two need twice the memory
+                self._kept = None  # two copies would need twice the memory
                 try:
                     self._kept = _Passages(change, db.execute(_CHUNKS_IN_ORDER).fetchall())
                 except ValueError as error:
@@ -306,29 +306,29 @@ class _Passages:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The places of documents by their ids."""
+        """The positions of documents by id."""
         return {id.hex(): place for place, id in enumerate(_split(self._ids, _ID_BYTES))}
 
     def document(self, place: int) -> DocumentPassages:
-        """Return a document by its place."""
+        """Return a document by its position."""
         first, end = self.starts[place : place + 2]
         vectors = vectors_of(self.codes[first:end], self.dimensions)
         spans = unpacked_spans(self._spans_of(place))
         return DocumentPassages(self._id(place), spans, vectors)
 
     def found(self, numbers: PassageNumbers, scores: Cosines) -> "FoundPassages":
-        """Return the first passage of each document among some in order."""
+        """Return the first passage of each document among `numbers`, which are in order."""
         places = np.searchsorted(self.starts, numbers, side="right") - 1
         first = np.sort(np.unique(places, return_index=True)[1])
         within = (numbers - self.starts[places])[first]
         return FoundPassages(self, places[first], within, scores[first])
 
     def id_starts(self, places: PassageNumbers) -> npt.NDArray[np.uint64]:
-        """Return the first 64 bits of the ids of documents by their places."""
+        """Return the first 64 bits of the ids of documents by position."""
         return np.frombuffer(self._ids, dtype=">u8")[2 * places]
 
     def passage(self, place: int, number: int, score: float) -> FoundPassage:
-        """Return a passage of a document."""
+        """Return a passage of a document by its position and the passage's number."""
         return FoundPassage(self._id(place), score, number, self._spans_of(place))
 
     def _id(self, place: int) -> str:
@@ -340,7 +340,7 @@ class _Passages:
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages(Sequence[FoundPassage]):
-    """Passages of documents by their places, made when they are asked for."""
+    """Found passages, one per document, created on access."""
 
     _held: _Passages
     _places: PassageNumbers
@@ -367,7 +367,7 @@ class FoundPassages(Sequence[FoundPassage]):
 
 
 def _parts(documents: Sequence[DocumentPassages]) -> tuple[bytes, ...]:
-    """Return the ids, numbers of passages, spans and codes of documents."""
+    """Return the packed ids, passage counts, spans and codes of documents."""
     counts = np.array([len(one.spans) for one in documents], dtype=_COUNT)
     return (
         bytes.fromhex("".join(one.id for one in documents)),
@@ -382,7 +382,7 @@ def _split(ids: AnyStr, length: int) -> list[AnyStr]:
 
 
 def _holding(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[tuple[int, set[str]]]:
-    """Yield the numbers of chunks that have some documents, and the ids of these."""
+    """Yield the numbers of chunks that have any of these documents, with their ids."""
     wanted = {bytes.fromhex(id) for id in ids}
     for number, listed in db.execute("SELECT number, ids FROM chunks"):
         if held := wanted.intersection(_split(listed, _ID_BYTES)):
