@@ -1,1 +1,1 @@
-"""Renders of captured pages, checks of their playback, repairs, and crawls watched as they run."""
+"""Renders of captured pages, playback checks, repairs, and monitoring of running crawls."""

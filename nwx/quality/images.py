@@ -1,4 +1,4 @@
-"""Pictures decoded within bounds of memory and time, whatever their bytes say; their hashes."""
+"""Decoding of untrusted pictures within bounds of memory and time; scaling and hashes."""
 
 import io
 import math
@@ -12,10 +12,10 @@ from nwx.errors import FormatError, UsageError
 from nwx.extract.exif import PICTURE_FAILURES, open_picture
 
 MOST_PIXELS = 40_000_000
-"""So many pixels are decoded, four bytes each: a page of 1,920 by 20,800."""
+"""Pixels of the largest picture decoded, four bytes each: a page of 1,920 by 20,800."""
 
 MOST_SIDE = 100_000
-"""The longest side of a picture that is decoded."""
+"""The longest side of a decoded picture."""
 
 _SAMPLES, _HASH_SIDE = 32, 8
 _Rows = NDArray[np.float64]
@@ -58,7 +58,7 @@ def opened(payload: bytes, most_pixels: int = MOST_PIXELS) -> Image.Image:
 
 
 def _check_scans(payload: bytes, pixels: int) -> None:
-    """Raise FormatError for a JPEG that goes over its pixels too often: each scan does once."""
+    """Raise FormatError for a JPEG with too many scans: each passes over all pixels."""
     scans = payload.count(_SCAN)
     if scans > _MOST_SCANS or scans * pixels > _MOST_SCANNED_PIXELS:
         raise FormatError.translated(
@@ -88,8 +88,8 @@ def scaled(
 ) -> bytes:
     """Return a picture scaled down to fit into a box, never up, as WebP, JPEG or PNG.
 
-    With `crop`, the part that exceeds the box is cut off at the bottom, as a browser's screen does
-    with a page. For an animation, the first frame is used. Raises FormatError as
+    With `crop`, the part that exceeds the box is cut off at the bottom, as by the screen of a
+    browser. For an animation, the first frame is used. Raises FormatError as
     `nwx.quality.images.decoded` does, and UsageError for another media type.
     """
     form = _FORMATS.get(media_type)

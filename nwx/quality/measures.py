@@ -1,4 +1,4 @@
-"""Measures of playback: how alike texts and screenshots are, and how many resources came."""
+"""Measures of playback: likeness of texts and screenshots, and counts of loaded resources."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from nwx.quality.images import decoded, perceptual_hash
 from nwx.quality.page_information import PageInfo
 
 PIECE_CHARACTERS = 50_000
-"""Longer texts are compared in pieces of so many characters, as time grows with the square."""
+"""Longer texts are compared in pieces of this length, as time grows with the square."""
 
 _TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
 
@@ -53,7 +53,7 @@ def _without_common_ends(first: str, second: str) -> tuple[str, str]:
 
 
 def _common_start(first: str, second: str) -> int:
-    """Return how many characters two texts begin with in common, by halving."""
+    """Return the length of the common start of two texts, by bisection."""
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
@@ -91,7 +91,7 @@ class ResourceCounts(NamedTuple):
 
     @property
     def is_replayed(self) -> bool:
-        """Whether anything was good in playback, where the crawl had anything."""
+        """Whether playback has a good resource, or the crawl is not known to have any."""
         return self.replay_good > 0 or not (self.crawl_good or self.crawl_bad)
 
 
@@ -121,9 +121,9 @@ THRESHOLD = 0.1
 
 
 HARDLY_DIFFERENT = 0.995
-"""From this match on, structures are equal: hashes of nearly empty pictures tell nothing."""
+"""From this match on, structures count as equal: hashes of nearly empty pictures mean nothing."""
 
-_HASH_BITS = 64  # larger hashes do not bear a shift of a line
+_HASH_BITS = 64  # larger hashes do not tolerate a shift by a line
 _WHITE = (255, 255, 255, 255)
 
 
@@ -207,7 +207,7 @@ def _structure(first: Image.Image, second: Image.Image) -> float:
 class PageLikeness(NamedTuple):
     """Browsertrix's numbers, and the likeness of the structure of the screenshots.
 
-    `problem` is why the screenshots could not be compared, "" if they were, or if there are none.
+    `problem` is why the screenshots could not be compared, "" if they were or are missing.
     """
 
     comparison: Comparison

@@ -1,4 +1,4 @@
-"""Originals that revisits refer to and that no file of the archive holds."""
+"""Originals that revisits refer to and that are in no file of the archive."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ _END = chr(0x10FFFF)
 
 
 class WantedOriginal(NamedTuple):
-    """A capture that revisits refer to; `timestamp` is "" where they do not name its date."""
+    """A capture that revisits refer to; `timestamp` is "" if they do not name its date."""
 
     url: str
     timestamp: str
@@ -40,7 +40,7 @@ class MissingOriginal:
 
 
 def missing_originals(engine: Engine) -> Iterator[MissingOriginal]:
-    """Return the originals that revisits of an archive lack, most wanted first."""
+    """Yield the missing originals of an archive's revisits, those of most revisits first."""
     found = Counter(filter(None, (wanted_original(engine, one) for one in _revisits(engine))))
     for wanted, revisits in sorted(found.items(), key=lambda each: (-each[1], each[0])):
         yield MissingOriginal(*wanted, revisits)
@@ -51,7 +51,7 @@ def _revisits(engine: Engine) -> Iterator[Capture]:
 
 
 def wanted_original(engine: Engine, capture: Capture) -> WantedOriginal | None:
-    """Return the original that the archive lacks of a capture, None if the capture can play."""
+    """Return the missing original of a capture, None if the capture can be played."""
     status = capture.status_code
     if capture.record_type != _REVISIT or not is_payload(capture.digest):
         return None
@@ -70,9 +70,10 @@ def wanted_original(engine: Engine, capture: Capture) -> WantedOriginal | None:
 def wanted_by_keys(
     engine: Engine, urlkeys: Iterable[str], timestamp: str = ""
 ) -> dict[str, WantedOriginal]:
-    """Return the original that each of some urlkeys lacks, whose captures are all revisits.
+    """Return the missing originals of urlkeys whose captures are all revisits without one.
 
-    It is that of the capture nearest to a timestamp. A urlkey of which a capture can play has none.
+    It is the original of the capture nearest to `timestamp`, or of the first. Urlkeys with a
+    playable capture are left out.
     """
     found = {}
     for key in urlkeys:

@@ -1,4 +1,4 @@
-"""Resources that pages miss: as checks of their playback found it, and by their links."""
+"""Missing resources of pages, found by playback checks and by links."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,9 +47,9 @@ RESOURCE_KINDS = tuple(kind for kind in urls.KINDS if kind in EMBEDDED)
 
 
 def asked_repairs(kinds: Iterable[str], pages: PageFilter, host: str = "") -> RepairQuestion:
-    """Return the question that options ask, about all resources without kinds.
+    """Return the question for some options; without `kinds` it is about all resources.
 
-    Raises UsageError for kinds of which no browser loads any.
+    Raises UsageError if none of the kinds is loaded by browsers.
     """
     wanted = asked_missing(kinds).kinds & EMBEDDED
     if not wanted:
@@ -91,8 +91,8 @@ class MissingPairs:
     """Pairs of a page and a resource that it lacks, by number, each pair once.
 
     `page` and `resource` are equally long, in the order of both. `resources` is the number of
-    resources. `beyond` has for each page how many more resources it lacks, in no pair: without
-    these it stays broken.
+    resources. `beyond` counts for each page the missing resources in no pair: without these it
+    stays broken.
     """
 
     resources: int
@@ -119,7 +119,7 @@ class MissingPairs:
 
 def missing_pairs(page: Array, resource: Array, resources: int, beyond: Array) -> MissingPairs:
     """Return sorted pairs without duplicates."""
-    # Sorted, and not by numpy.unique, which takes twenty times as long for millions.
+    # Not by numpy.unique, which takes twenty times as long for millions.
     keys = page.astype(np.uint64) << _HALF | resource.astype(np.uint64)
     keys.sort()
     keys = keys[is_new(keys)]
@@ -131,15 +131,15 @@ _FETCHED = ("http://", "https://")
 _LAST = "9" * 14
 _SCORES_AT_ONCE = 500
 _LACKING = frozenset({FaultKind.MISSING, FaultKind.ORIGINAL, FaultKind.FAILED})
-"""Faults of pages that capturing their resource again mends."""
+"""Faults of pages that are repaired by capturing their resource again."""
 
 
 @dataclass(slots=True)
 class CheckedResource:
     """A resource missing in checks: a spelling of its URL ("" if unknown), its kind.
 
-    `status` is the lowest of its captures, None without captures. `original` is what its captures,
-    revisits all, refer to and the archive lacks.
+    `status` is the lowest of its captures, None without captures. `original` is the missing
+    original of its captures if all are revisits.
     """
 
     url: str
@@ -152,8 +152,8 @@ class CheckedResource:
 class CheckedMissing:
     """Missing resources of checked pages: both by urlkey, numbered, and their pairs.
 
-    `beyond` counts for some pages what else they lack, in pairs that were `left_out`. `checked` is
-    the number of captures checked.
+    `beyond` counts by page the pairs that were `left_out`. `checked` is the number of captures
+    checked.
     """
 
     pages: dict[str, int] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def _is_on_host(key: str, question: RepairQuestion) -> bool:
 
 
 def _is_wanted(kind: str, question: RepairQuestion) -> bool:
-    """Return whether a kind is asked for; one that is not known is where all are."""
+    """Return whether a kind is selected; an unknown one is if all kinds are."""
     return kind in question.kinds or (not kind and question.kinds >= EMBEDDED)
 
 
@@ -253,7 +253,7 @@ def _add(found: CheckedMissing, page: str, key: str, one: CheckedResource, most_
 
 
 NEVER_CAPTURED = -1
-"""Stands for the status of what has no capture at all."""
+"""The status of a resource without captures."""
 
 _AT_ONCE = 1_000
 
@@ -302,7 +302,7 @@ class LinkedMissing:
 def linked_missing(
     engine: Engine, table: InlinkTable, question: RepairQuestion, limits: RepairLimits
 ) -> LinkedMissing:
-    """Return resources missing by the links of a question's pages and of their style sheets."""
+    """Return the missing resources linked from a question's pages and their style sheets."""
     documents = question.pages.passing_documents(engine, table)
     all_needed = needed_urls(table, question.kinds, documents, question.host)
     looked_up = all_needed.only(slice(0, limits.looked_up))
@@ -353,7 +353,7 @@ def _missing(engine: Engine, needed: NeededUrls) -> tuple[Array, Array, Mapping[
 def _redirected(
     needed: NeededUrls, lost: Mapping[int, LostTarget], question: RepairQuestion, documents: Array
 ) -> Sequence[RedirectedMissing]:
-    """Return missing targets with the pages that need the URLs, by index, that lead there."""
+    """Return missing targets with the pages that need the redirecting URLs, keys of `lost`."""
     places = sorted(place for place, target in lost.items() if _is_on_host(target.urlkey, question))
     kinds, found = needed.table.notes.kinds, []
     some = needed.only(np.array(places, dtype=np.int64))
@@ -367,7 +367,7 @@ def _redirected(
 
 
 def number_redirected(checks: CheckedMissing, linked: LinkedMissing | None) -> tuple[Array, Array]:
-    """Number the targets of redirects among what checks found; return pages and their targets."""
+    """Add the targets of redirects to the resources of checks; return pages and targets."""
     pages, resources = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for one in linked.redirected if linked else ():
         number = checks.numbers.setdefault(one.target.urlkey, len(checks.numbers))

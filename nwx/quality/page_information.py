@@ -18,7 +18,7 @@ from nwx.values.http import media_type
 from nwx.values.timestamps import normal_timestamp
 
 MOST_PAGE_RESOURCES = 20_000
-"""So many resources of a page are looked at; further ones are left out."""
+"""Resources read of a page; the rest is ignored."""
 
 _MOST_CHARACTERS = 256
 _MOST_URL_CHARACTERS = 16_384

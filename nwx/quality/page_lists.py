@@ -1,4 +1,4 @@
-"""Pages to render: from a file of URLs, or the documents that a query finds."""
+"""Pages to render, from a file of URLs or the results of a query; and their rendering."""
 
 import json
 import time
@@ -190,11 +190,11 @@ def render_pages(
 
 
 def is_missing(render: PageRender) -> bool:
-    """Return whether playback has no capture of a page that it can play, and only said so."""
+    """Return whether playback only reported that it has no playable capture of a page."""
     return render.from_playback and render.status >= 400 and not render.capture_timestamp
 
 
 def is_worth_keeping(render: PageRender) -> bool:
-    """Return whether anything was had of a page itself."""
+    """Return whether any part of a page was loaded."""
     answered = any(each.status for each in render.resources)
     return answered and not is_missing(render)

@@ -1,4 +1,4 @@
-"""The list of a page's resources as Browsertrix keeps it in `urn:pageinfo:` records."""
+"""Renders written to WARC files, with page information as in Browsertrix's `urn:pageinfo:`."""
 
 import fcntl
 import io
@@ -45,7 +45,7 @@ def pageinfo_json(
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison under Browsertrix's names; what could not be compared is left out."""
+    """Return a comparison under Browsertrix's names, without missing values."""
     counts = {
         "crawlGood": comparison.crawl_good,
         "crawlBad": comparison.crawl_bad,
@@ -77,7 +77,7 @@ class WrittenRenders(NamedTuple):
 
 
 class RenderWriter:
-    """A WARC file that renders are added to, a context manager.
+    """Appends renders to a WARC file; a context manager.
 
     A new file begins with a warcinfo record. Records are appended to an existing file, after a last
     record left incomplete by a killed writer is cut off. Raises SourceError if the file cannot be
@@ -136,7 +136,7 @@ class RenderWriter:
             self._add(_warcinfo(self._path.name))
 
     def _add(self, data: bytes) -> None:
-        """Write at the end; what could not be written whole is cut off again."""
+        """Append data; an incomplete write is cut off again."""
         view = memoryview(data)
         try:
             done = 0
@@ -155,7 +155,7 @@ class RenderWriter:
 
 
 def _instant(render: PageRender, now: datetime) -> datetime:
-    """Return the time of a page: of the capture that was asked for in playback, else now."""
+    """Return the time of a page: of the requested capture in playback, else now."""
     if not render.from_playback:
         return now
     asked = render.task.timestamp
@@ -176,7 +176,7 @@ def _parts(
     )
     yield from (each for each in pictures if each[2])
     if render.dom:
-        # A page that shows nothing has a text too: it is empty.
+        # A page that shows nothing has an empty text.
         yield RenderKind.TEXT, "text/plain", render.text.encode("utf-8", "replace")
         yield RenderKind.DOM, "text/html; charset=utf-8", render.dom.encode("utf-8", "replace")
     yield RenderKind.PAGEINFO, "application/json", pageinfo_json(render, instant, comparison)
@@ -224,7 +224,7 @@ def _warcinfo(name: str) -> bytes:
 
 
 StoreRender = Callable[[PageRender, Comparison], RenderPlace | None]
-"""Stores what the browser showed, and returns where the screenshot is."""
+"""Stores a render, and returns the place of its screenshot."""
 
 
 @contextmanager

@@ -35,14 +35,14 @@ from nwx.quality.missing_resources import (
 from nwx.values.records import csv_lines
 
 _WHOLE = 26_771_144_400
-"""What a page counts in all: 1 to 26 divide it, and the sum of 300 million pages fits 64 bits."""
+"""The total share of a page: divisible by 1 to 26, and 300 million pages fit 64 bits."""
 
 _CHOSEN = -1
 _BLOCK = 1_024
 
 
 class Repaired(NamedTuple):
-    """A resource by its number, and how many pages it makes whole after those before it."""
+    """A resource by its number, and how many pages it completes after those before it."""
 
     resource: int
     whole: int
@@ -81,7 +81,7 @@ def _grouped(missing: MissingPairs) -> _Groups:
     lengths = np.diff(begins, append=len(missing.page))
     beyond = missing.beyond[missing.page[begins]].astype(np.int64)
     codes = np.random.default_rng(1).integers(0, 1 << 64, (2, missing.resources), np.uint64)
-    # Two sums of 64 bits tell sets of resources apart.
+    # Two sums of 64 bits identify a set of resources.
     sums = [np.add.reduceat(one[missing.resource], begins) for one in codes]
     order = np.lexsort((beyond, lengths, *sums))
     new = np.zeros(len(order), dtype=bool)
@@ -99,7 +99,7 @@ def _starts(sizes: Array) -> Array:
 
 
 class _Order:
-    """What resources count, which changes while they are chosen."""
+    """The shares of resources, which change while resources are chosen."""
 
     def __init__(self, groups: _Groups, resources: int) -> None:
         self._groups = groups
@@ -108,7 +108,7 @@ class _Order:
         self._groups_of = group[np.argsort(groups.resource, kind="stable")]
         self._group_starts = _starts(np.bincount(groups.resource, minlength=resources))
         blocks = -(-resources // _BLOCK)
-        # What is behind the last resource counts as chosen.
+        # The padding after the last resource counts as chosen.
         self._counted = np.full(blocks * _BLOCK, _CHOSEN, dtype=np.int64)
         self._counted[:resources] = 0
         np.add.at(self._counted, groups.resource, self._shares(group))
@@ -120,7 +120,7 @@ class _Order:
         return shares
 
     def next(self) -> Repaired:
-        """Choose the resource that counts most."""
+        """Choose the resource with the highest share."""
         block = int(self._best.argmax())
         counted = self._counted[block * _BLOCK : (block + 1) * _BLOCK]
         place = int(counted.argmax())
@@ -160,7 +160,7 @@ class MergedMissing:
     """
 
     def __init__(self, linked: LinkedMissing | None, checks: CheckedMissing) -> None:
-        """Number what checks found as links do, where these know it."""
+        """Number pages and resources of checks, with the numbers of links where these exist."""
         none = np.zeros(0, dtype=np.int64)
         pages = len(linked.beyond) if linked else 0
         resources = len(linked.needed) if linked else 0
@@ -211,7 +211,7 @@ class _Known:
         self._codes = codes[self._numbers]
 
     def resource(self, key: str) -> int | None:
-        """Return the number of a resource, None where no link makes it missing."""
+        """Return the number of a resource, None if it is not missing by links."""
         for part in self._table.ranges(key, key):
             place = self._table.range(part).keys.find(key)
             if place is not None:
@@ -251,7 +251,7 @@ class Repair:
     `pages` lack it; `whole` of them lack nothing else once it and the resources before it in the
     list are captured. `checked` of the pages missed it in a playback check; the others link to it.
     `kind` is the kind of most links, "" if unknown. `status` is the lowest status of its captures,
-    None if it was never captured. `original` is the date, URL and digest of what its revisits lack.
+    None if it was never captured. `original` is date, URL and digest of the missing original.
     """
 
     url: str
@@ -291,7 +291,7 @@ class RepairList:
     def __init__(
         self, engine: Engine, question: RepairQuestion, limits: RepairLimits = USUAL_REPAIR_LIMITS
     ) -> None:
-        """Find what pages lack: with links where these were inverted, with checks where any are."""
+        """Find missing resources: by links if these were inverted, and by checks."""
         self._engine = engine
         table = engine.inlink_index().table()
         self._linked = None if table is None else linked_missing(engine, table, question, limits)
@@ -325,7 +325,7 @@ class RepairList:
         return notes is None or notes.stamp == self._engine.inlink_index().stamp()
 
     def repairs(self) -> Iterator[Repair]:
-        """Stream the repairs; what nothing spells any more is left out."""
+        """Yield the repairs; resources of unknown URL are left out."""
         for some in batches(greedy_order(self._missing.in_order(self._order)), _AT_ONCE):
             numbers = [int(self._order[step.resource]) for step in some]
             urls = self._urls(numbers)
@@ -347,7 +347,7 @@ class RepairList:
         return Repair(url, kind, pages, step.whole, checked, status, original)
 
     def _urls(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return the URLs of resources as pages spell them, or else as checks do."""
+        """Return the URLs of resources as spelled by pages, or else by checks."""
         found = {
             number: self._checks.resources[own].url
             for number in numbers
@@ -370,8 +370,7 @@ _REVIEWED = ("verdict", "note", "reviewer")
 def csv_of_repairs(
     counts: RepairCounts, repairs: Iterable[Repair], reviews: Iterable[Review]
 ) -> Iterator[str]:
-    """Yield the lines of a CSV file: the names of columns, the repairs, and the pages that people
-    found to be bad or only usable."""
+    """Yield the lines of a CSV file: column names, repairs, and pages reviewed as bad or usable."""
     del counts
     missing = ([getattr(one, name) for name in _COLUMNS] for one in repairs)
     found = ([getattr(one, name, "") for name in (*_COLUMNS, *_REVIEWED)] for one in reviews)
@@ -385,8 +384,7 @@ def json_of_repairs(
     reviews: Iterable[Review],
     encode: Callable[[object], str] = dumps,
 ) -> Iterator[str]:
-    """Yield the pieces of a JSON object: the counts, the pages that people found to be bad or only
-    usable, and the repairs, one a line."""
+    """Yield pieces of a JSON object: counts, pages reviewed as bad or usable, repairs by line."""
     reviewed = [asdict(one) for one in reviews]
     yield f'{encode(asdict(counts))[:-1]}, "reviews": {encode(reviewed)}, "repairs": ['
     sign = ""

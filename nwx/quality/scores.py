@@ -56,7 +56,7 @@ def marked_captures(engine: Engine, marks: Iterable[CaptureMark]) -> dict[str, C
         asked = [KeysAtTime((one.urlkey,), one.timestamp) for one in batch]
         for one, near in zip(batch, engine.captures_near(asked, _MOST_NEAR), strict=True):
             capture = _with_id(near, one.id)
-            if capture is None:  # there may be more of that second, or the urlkey is too long
+            if capture is None:  # too many of that second, or the urlkey is too long
                 capture = _with_id(engine.captures(one.urlkey), one.id)
             if capture is not None:
                 found[one.id] = capture
@@ -79,19 +79,19 @@ def of_site(site: str, host: str = "") -> QualityFilter:
     parts = host_parts(site)
     is_domain = bool(parts.host) and parts.domain == parts.host
     only = host or ("" if is_domain else site)
-    named = host_parts(only).host or only  # what is no host is found nowhere
+    named = host_parts(only).host or only  # an invalid host matches nothing
     return QualityFilter(host=named, domain=parts.domain if is_domain else "")
 
 
 def asked_scores(
     site: str = "", host: str = "", month: str = "", kind: str = "", collection: str = ""
 ) -> QualityFilter:
-    """Return the filter that options ask for; raises UsageError for an invalid month."""
+    """Return the filter for some options; raises UsageError for an invalid month."""
     return replace(of_site(site, host), month=read_month(month), kind=kind, collection=collection)
 
 
 def read_month(text: str) -> str:
-    """Return a month, YYYY-MM, as scores are filtered by it; "" is every month."""
+    """Return a month, YYYY-MM, in the form for filters; "" is every month."""
     found = _MONTH.fullmatch(text)
     if text and not found:
         raise UsageError.translated(
@@ -101,7 +101,7 @@ def read_month(text: str) -> str:
 
 
 class ScorePresence:
-    """Whether an archive has playback scores: looked up now and then, until it has."""
+    """Whether an archive has playback scores; looked up at intervals until it has."""
 
     def __init__(self, engine: Engine) -> None:
         self._index = engine.quality_index()
@@ -115,7 +115,7 @@ class ScorePresence:
             if self._found or now - self._looked < PRESENCE_SECONDS:
                 return self._found
             self._looked = now
-        with suppress(EngineError):  # an engine that is away has none
+        with suppress(EngineError):  # counts as none while the engine is unavailable
             self._found = bool(self._index.scores(EVERY_SCORE, 1))
         return self._found
 
@@ -124,12 +124,12 @@ def checks_stamp(engine: Engine, collection: str = "") -> str:
     """Return a text that changes with checks: of all pages, or of those of a collection."""
     wanted, index = QualityFilter(collection=collection), engine.quality_index()
     last = [(one.id, one.checked) for one in index.scores(wanted, 1, order=QualityOrder.NEWEST)]
-    # Many are checked in the same second, of which the last by id may stay the same.
+    # Of many checks in the same second, the last by id may stay the same.
     return repr((last, index.totals(wanted) if last else None))
 
 
 def document_score(engine: Engine, document: Document, document_id: str) -> PlaybackScore | None:
-    """Return the score of the latest capture of a document that was checked, if there is one."""
+    """Return the score of the latest checked capture of a document, None if none was checked."""
     captures = islice(engine.captures(document.capture.urlkey), _MOST_CAPTURES)
     ids = [id_of_capture(one) for one in captures if holds(one, document_id)]
     found = engine.quality_index().scores_of(ids).values()
@@ -157,7 +157,7 @@ SCORE_COLUMNS = (
     "note",
     "id",
 )
-"""The columns of a list of scores as CSV; `kinds` are apart by blanks."""
+"""The columns of a list of scores as CSV; `kinds` are separated by blanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +224,12 @@ def score_answer(score: PlaybackScore) -> PlaybackScoreAnswer:
 
 
 def quality_answer(totals: QualityTotals, scores: Iterable[PlaybackScore]) -> QualityAnswer:
-    """Return totals and scores as programs read them."""
+    """Return totals and scores for the API."""
     return copied(QualityAnswer, totals, scores=tuple(map(score_answer, scores)))
 
 
 def csv_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:
-    """Stream scores as lines of CSV, the first with SCORE_COLUMNS."""
+    """Yield scores as lines of CSV, the first with SCORE_COLUMNS."""
     return csv_lines(SCORE_COLUMNS, _score_rows(scores))
 
 
@@ -244,12 +244,12 @@ def _score_rows(scores: Iterable[PlaybackScore]) -> Iterator[list[object]]:
 
 
 def json_of_scores(scores: Iterable[PlaybackScore]) -> Iterator[str]:
-    """Stream scores as a JSON array, an object a line."""
+    """Yield scores as a JSON array, an object a line."""
     return json_array(map(score_answer, scores))
 
 
 ScoreProblem = tuple[str, str, str]
-"""One word for the cause, the id of an entry, and what is wrong."""
+"""The kind of problem, the id of the entry, and the message."""
 
 _MARKS_AT_ONCE = 1_000
 
@@ -285,7 +285,7 @@ _MOST_REVIEWER = 200
 def made_review(
     engine: Engine, capture: str, at: str, verdict: str, note: str, marked: str, reviewer: str
 ) -> Review:
-    """Return a review of a capture by its id, or of the one of a URL nearest to a date."""
+    """Return a review of the capture with an id, or of a URL's capture nearest to a date."""
     check_review(verdict, marked)
     of: PlaybackScore | Capture | None = engine.quality_index().score(capture)
     if of is None:
@@ -307,7 +307,7 @@ def made_review(
 
 
 def check_review(verdict: str, marked: str = "") -> None:
-    """Raise UsageError unless a verdict is one, and a mark four numbers up to 100."""
+    """Raise UsageError unless the verdict is known, and the mark has four numbers up to 100."""
     if verdict not in list(ReviewVerdict):
         raise UsageError.translated(
             "%(verdict)s is no verdict; write good, usable or bad", verdict=repr(verdict[:40])
@@ -317,7 +317,7 @@ def check_review(verdict: str, marked: str = "") -> None:
 
 
 def review_queue(engine: Engine, reviewer: str, collection: str = "") -> Iterator[PlaybackScore]:
-    """Stream the checked pages that a reviewer has not judged, the lowest score first."""
+    """Yield the checked pages that a reviewer has not judged, lowest score first."""
     done = {one.capture for one in review_index(engine).reviews(reviewer=reviewer)}
     scores = engine.quality_index().scan(QualityFilter(collection=collection))
     waiting = (one for one in scores if one.id not in done)

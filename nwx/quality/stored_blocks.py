@@ -1,4 +1,4 @@
-"""The block of a stored record, read by the place of its capture, and looked at on the way."""
+"""Reading of the block of a stored record by the place of its capture, and of images."""
 
 import io
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def _record(source: ArchiveSource, offset: int) -> io.BufferedReader:
 
 
 def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], bool]) -> StoredBlock:
-    """Return the head and the block of a record; a long one is not read."""
+    """Return the head and the block of a record; raises FormatError above `limit`."""
     head, lines = _head(record)
     if head is None or not is_wanted(target_uri_of(head)):
         raise FormatError.translated("another record is in its place")
@@ -86,7 +86,7 @@ def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], boo
             "the record has %(length)s bytes, %(limit)s are read", length=length, limit=limit
         )
     block = record.read(length)
-    record.read(_RECORD_END)  # up to where the checksum of a member is compared
+    record.read(_RECORD_END)  # so that the checksum of the member is compared
     if len(block) < length or is_damaged(record):
         raise FormatError.translated("the record is damaged")
     return StoredBlock(head, block, lines)
@@ -104,7 +104,7 @@ def _head(record: io.BufferedReader) -> tuple[Head | None, bytes]:
 
 
 def target_uri_of(head: Head) -> str:
-    """Return the target URI of a record as captures have it, "" where it has none."""
+    """Return the target URI of a record as in captures, "" if it has none."""
     try:
         return clean_url(head.fields.get(b"warc-target-uri"))
     except UrlError:

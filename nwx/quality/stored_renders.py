@@ -1,4 +1,4 @@
-"""The bytes of renders, read from archive files, and the pictures that documents are shown by."""
+"""Reading of renders from archive files, and the choice of pictures for documents."""
 
 import threading
 from bisect import bisect_left
@@ -40,7 +40,7 @@ MOST_RENDER_BYTES = 64 << 20
 """The longest render that is read: a picture of a very long page, a HAR with all bodies."""
 
 RENDERED_FROM = b"nwx-rendered-from"
-"""The field of a record that says what was rendered: playback, or the live web."""
+"""The field of a record with the source of a render: playback, or the live web."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +184,10 @@ def _members(path: Path) -> Iterator[_Member]:
 
 
 MOST_NEAR = 200
-"""So many captures of a page and of its renders are looked at, the nearest to a moment."""
+"""Captures of a page and its renders that are examined, those nearest to a moment."""
 
 MOST_NEAR_SHOWN = 32
-"""So many where only a picture is looked for."""
+"""The same if only a picture is needed."""
 
 SHOWN_KINDS = (
     RenderKind.THUMBNAIL,
@@ -195,7 +195,7 @@ SHOWN_KINDS = (
     RenderKind.FULL_PAGE,
     RenderKind.SNAPSHOT,
 )
-"""The kinds that a page is shown by, the first there is."""
+"""The kinds of renders used as the picture of a page, by preference."""
 
 _REVISIT = "revisit"
 _IMAGE = "image"
@@ -204,7 +204,7 @@ _IMAGE = "image"
 class PageMoment(NamedTuple):
     """A page at a time: its URL, and the timestamp of a capture of it.
 
-    `dates` are further timestamps of captures with the same content: renders of these captures
+    `dates` are other timestamps of captures with the same content: renders of these captures
     belong to it too.
     """
 
@@ -214,7 +214,7 @@ class PageMoment(NamedTuple):
 
 
 class FoundRender(NamedTuple):
-    """A render that belongs to a page at a time: its kind, and the capture that it is."""
+    """A render of a page at a time: its kind and its capture."""
 
     kind: RenderKind
     capture: Capture
@@ -230,8 +230,8 @@ def find_renders(
 ) -> dict[RenderKind, list[Capture]]:
     """Return the renders of a page captured at a time, nearest in time first.
 
-    Renders nearer to another capture of the page are left out, and so are revisits without bytes of
-    their own. `collection` limits them to one collection, "" is all. Kinds without a render are not
+    Renders nearer to another capture of the page are left out, and so are revisits, which have no
+    bytes. `collection` limits them to one collection, "" is all. Kinds without a render are not
     keys.
     """
     (found,) = renders_of_pages(engine, [PageMoment(url, timestamp)])
@@ -253,7 +253,7 @@ def find_pictures(engine: Engine, pages: Sequence[PageMoment]) -> list[Capture |
 
 
 def picture_of(renders: Iterable[FoundRender]) -> Capture | None:
-    """Return the render that a page is shown by, None where none of its renders is a picture."""
+    """Return the render used as the picture of a page, None if no render is a picture."""
     best: dict[RenderKind, Capture] = {}
     for kind, capture in renders:
         if capture.content_type_norm == _IMAGE:
@@ -279,7 +279,7 @@ def renders_of_pages(
 
 
 def _question(page: PageMoment, kinds: Sequence[RenderKind]) -> KeysAtTime | None:
-    """Return what asks for the captures of a page and of its renders, None where it has none."""
+    """Return the query for the captures of a page and its renders, None if it can have none."""
     try:
         timestamp = normal_timestamp(page.timestamp)
         keys = render_keys(page.url, kinds)
@@ -330,22 +330,22 @@ class PagePictures:
 
     @cachedmethod(lambda self: self._known, lock=lambda self: self._lock)
     def has_renders(self) -> bool:
-        """Return whether the archive has renders; it is asked at most once a minute."""
+        """Return whether the archive has renders; looked up at most once a minute."""
         return has_renders(self._engine)
 
     @cachedmethod(lambda self: self._built, lock=lambda self: self._lock)
     def is_built(self) -> bool:
-        """Return whether pictures can be searched; it is asked at most once a minute."""
+        """Return whether pictures can be searched; looked up at most once a minute."""
         return self._engine.picture_index().is_made()
 
     def renders(self, page: PageMoment) -> list[FoundRender]:
-        """Return the renders of a page, without asking an archive that has none."""
+        """Return the renders of a page, without a query if the archive has none."""
         return renders_of_pages(self._engine, [page])[0] if self.has_renders() else []
 
     def of_hits(self, hits: Sequence[Hit]) -> dict[str, HitPicture]:
-        """Return the pictures that hits are shown by, by their ids; those without are left out.
+        """Return the pictures of hits by id, without hits that have none.
 
-        It is one question to the engine, none where the archive has no renders.
+        This is one query to the engine, none if the archive has no renders.
         """
         found = {
             hit.id: HitPicture(hit.dates[-1], is_image=True)
@@ -363,7 +363,7 @@ class PagePictures:
     def of_document(
         self, document: Document, dates: Sequence[str], renders: Sequence[FoundRender]
     ) -> HitPicture | None:
-        """Return the picture that a document is shown by, of its renders or its own."""
+        """Return the picture of a document: the image that it is, or one of its renders."""
         capture = document.capture
         if is_image(capture.content_type, capture.status_code):
             return HitPicture(dates[-1] if dates else capture.timestamp, is_image=True)
@@ -371,7 +371,7 @@ class PagePictures:
         return HitPicture(picture.timestamp, is_image=False) if picture else None
 
     def shown_by(self, page: PageMoment) -> tuple[Capture, bool] | None:
-        """Return the capture that a page is shown by, and whether it is a render, not an image."""
+        """Return the capture of a page's picture, and whether it is a render, not an image."""
         render = find_pictures(self._engine, [page])[0] if self.has_renders() else None
         if render is not None:
             return render, True
@@ -380,5 +380,5 @@ class PagePictures:
 
 
 def is_image(content_type: str, status: int | None) -> bool:
-    """Return whether a document is an image that can be scaled, by what was said of it."""
+    """Return whether a document is a scalable image, by its type and status."""
     return content_type in DECODED_TYPES and status in (200, None)

@@ -1,1 +1,1 @@
-"""Pages as a real browser shows them: in playback, or on the live web through a proxy."""
+"""Rendering of pages in a real browser: in playback, or on the live web through a proxy."""

@@ -1,7 +1,7 @@
-"""The process that keeps one browser and renders page after page in it.
+"""The process that runs one browser and renders pages in it, one after the other.
 
-`nwx.quality.browser.pool` starts it and talks with it over a socket. It ends, with every
-process it started, when the socket is closed or its parent ends.
+`nwx.quality.browser.pool` starts it and communicates over a socket. It ends, with every process
+it started, when the socket is closed or its parent ends.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ def kill_below(pid: int) -> None:
 
 
 def kill_users_of(folder: str) -> None:
-    """Kill this user's processes that were started for a folder, whoever their parent is."""
+    """Kill this user's processes with a folder in their arguments or as their HOME."""
     import psutil
 
     for process in psutil.process_iter():
@@ -99,14 +99,14 @@ _LOOK_SECONDS = 0.25
 _REMOVE_SECONDS, _REMOVE_PAUSE_SECONDS = 5.0, 0.1
 _START_SECONDS = 60
 _MOST_PAGES = 100
-"""After so many pages a browser is started anew, for what it may have kept."""
+"""Pages after which a browser is restarted, as it may accumulate state."""
 
 _NICE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserOrder:
-    """What a browser process renders with, and its parent; `folder` holds all its files."""
+    """The settings of a browser process, and its parent's id; `folder` holds all its files."""
 
     options: BrowserOptions
     target: PlaybackTarget
@@ -118,7 +118,7 @@ class BrowserOrder:
 
 
 class _MemoryWatch:
-    """A thread that ends the browser where it takes too much memory."""
+    """A thread that kills the browser if it takes too much memory."""
 
     def __init__(self, most_memory: int) -> None:
         self._most = most_memory
@@ -135,7 +135,7 @@ class _MemoryWatch:
 
 
 class _BrowserKeeper:
-    """A browser, started when it is needed and again after it has ended."""
+    """A browser, started on demand and again after it has ended."""
 
     def __init__(self, order: BrowserOrder, gateway: Gateway) -> None:
         self._order, self._gateway = order, gateway
@@ -145,7 +145,7 @@ class _BrowserKeeper:
         self.user_agent = ""
 
     async def browser(self) -> "Browser":
-        """Return a browser that runs."""
+        """Return a running browser."""
         if self._browser is not None and self._browser.is_connected() and self._pages < _MOST_PAGES:
             self._pages += 1
             return self._browser
@@ -176,11 +176,11 @@ class _BrowserKeeper:
         return browser
 
     async def end(self) -> None:
-        """Kill the browser and all that came with it, and forget it."""
+        """Kill the browser with all its processes, and remove its files."""
         playwright, self._playwright, self._browser = self._playwright, None, None
         await asyncio.to_thread(kill_below, os.getpid())
         if playwright is not None:
-            with suppress(Exception):  # its other half was killed
+            with suppress(Exception):  # its process was killed
                 await asyncio.wait_for(playwright.stop(), 5)
         for left in os.scandir(self._order.folder):
             shutil.rmtree(left.path, ignore_errors=True)
@@ -216,7 +216,7 @@ async def _serve(channel: Connection, order: BrowserOrder) -> None:
         task = await tasks.get()
         try:
             answer: Any = await _render(keeper, watch, order, gateway, task)
-        except Exception as error:  # noqa: BLE001 - told to the parent, which decides
+        except Exception as error:  # noqa: BLE001 - reported to the parent, which decides
             answer = _why(error)
             await keeper.end()
         await asyncio.to_thread(channel.send, answer)
@@ -235,7 +235,7 @@ def _read(
     tasks: "asyncio.Queue[RenderTask]",
     order: BrowserOrder,
 ) -> None:
-    """Take tasks from the channel; its end is that of this process."""
+    """Read tasks from the channel; end this process when it is closed."""
     with suppress(EOFError, OSError):
         while True:
             task = channel.recv()
@@ -260,7 +260,7 @@ def _remove(folder: str) -> None:
 
 
 def keep_browser(channel: "Connection[Any, RenderTask]") -> None:
-    """Render what comes over a channel after the order, until it is closed."""
+    """Render the tasks received over a channel after the order, until it is closed."""
     leave_signals_to_parent()
     os.nice(_NICE)
     order: Any = channel.recv()

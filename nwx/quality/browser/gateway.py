@@ -1,7 +1,7 @@
-"""The browser's only network access: a loopback proxy that allows one place.
+"""The browser's only network access: a loopback proxy that allows only the target.
 
-Requests that the browser itself makes, for updates and such, are refused like all others; they
-do not count as faults of a page.
+Requests of the browser itself, such as for updates, are refused like all others; they do not
+count as faults of a page.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _DROPPED = (b"proxy-connection", b"connection", b"keep-alive", b"proxy-authoriza
 _NAT64, _UNICAST = ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("2000::/3")
 _OF_BROWSER = (".google.com", ".googleapis.com", ".gvt1.com", ".gstatic.com")
 REFUSED_HEADER = "proxy-status"
-"""The field that only answers of this proxy have: playback gives those of captures other names."""
+"""A header field that only this proxy sends: playback renames the fields of captures."""
 
 _REFUSAL = (
     b"HTTP/1.1 403 Refused\r\nProxy-Status: nwx; error=connection_refused\r\n"
@@ -51,7 +51,7 @@ class Traffic:
         return "requests" if self.requests > self.most_requests else ""
 
     def counts(self) -> Counter[str]:
-        """Return how many connections of the page were refused, and whether requests were."""
+        """Return the number of refused connections, and 1 for `requests` above the limit."""
         refused = sum(
             count
             for origin, count in self.refused.items()
@@ -93,13 +93,13 @@ class _Head(NamedTuple):
         return f"{host}:{port}"
 
     def direct(self) -> bytes:
-        """Return the head as a server, and not a proxy, is sent it."""
+        """Return the head in the form sent to a server."""
         path = self.address.partition(b"://")[2]
         path = b"/" + path.partition(b"/")[2]
         return self._with(path)
 
     def passed_on(self) -> bytes:
-        """Return the head as another proxy is sent it."""
+        """Return the head in the form sent to another proxy."""
         return self._with(self.address)
 
     def _with(self, address: bytes) -> bytes:
@@ -109,7 +109,7 @@ class _Head(NamedTuple):
 
 
 class Gateway:
-    """A proxy for one browser. Between pages (`traffic` None) nothing goes through."""
+    """A proxy for one browser. Between pages (`traffic` None) everything is refused."""
 
     def __init__(self, target: PlaybackTarget) -> None:
         self._target = target
@@ -119,7 +119,7 @@ class Gateway:
         self.port = 0
 
     async def start(self) -> None:
-        """Listen at a free port of loopback."""
+        """Listen on a free loopback port."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_HEAD_BYTES)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -129,7 +129,7 @@ class Gateway:
             task.cancel()
 
     async def close(self) -> None:
-        """End."""
+        """Close all connections and the server."""
         self.cut()
         if self._server is not None:
             self._server.close()
@@ -185,7 +185,7 @@ class Gateway:
     async def _lets_through(self, head: _Head, traffic: Traffic) -> bool:
         """Return whether a request may leave the browser."""
         if self._target.allowed:
-            # No tunnels: these are web sockets, or TLS to somewhere else.
+            # No tunnels: these are web sockets, or TLS connections elsewhere.
             return not head.is_tunnel and head.place == self._target.allowed
         if not head.place or is_of_browser(head.place, head.address):
             return False
@@ -193,7 +193,7 @@ class Gateway:
 
 
 def is_of_browser(place: str, address: bytes = b"") -> bool:
-    """Return whether a refused connection may be the browser's own affair."""
+    """Return whether a refused connection may come from the browser, not from the page."""
     host = place.rpartition(":")[0]
     if not address:
         return f".{host}".endswith(_OF_BROWSER)
@@ -230,7 +230,7 @@ async def is_local(place: str) -> bool:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        return False  # the proxy behind may know it
+        return False  # the next proxy may resolve it
     return not all(_is_public(str(each[4][0])) for each in found)
 
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 MOST_REPORTS = 50
-"""Of each kind a document reports so many."""
+"""Reports of each kind that a document may send."""
 
 MOST_LOGGED = 1_000
-"""So many messages of each level a document may write to the console."""
+"""Messages of each level that a document may write to the console."""
 
 _GUARDS = """(() => {
   const report = globalThis[NAME];
@@ -84,10 +84,10 @@ UNFRAMED = """(() => {
     known = info;
   }});
 })();"""
-"""Keeps pywb's scripts from looking for the frame around a capture, which is not there.
+"""Keeps pywb's scripts from looking for the frame around a capture, which is missing.
 
-They would replace the page by that frame. Once they have begun, all is as if it
-were there: frames within the page know it for their top by that.
+They would replace the page by that frame. Once they have started, `is_framed` is true: by that,
+frames within the page recognize it as their top.
 """
 
 _OF_BROWSER = """
@@ -95,7 +95,7 @@ _OF_BROWSER = """
   const root = of(Document, "scrollingElement", document)
     || of(Document, "documentElement", document);
 """
-"""Reads what the browser says: elements of the page may have the names of properties."""
+"""Reads properties from prototypes: elements of the page may shadow their names."""
 
 READY_STATE = "Reflect.get(Document.prototype, 'readyState', document)"
 
@@ -125,7 +125,7 @@ TITLE = "Reflect.get(Document.prototype, 'title', document).slice(0, 1000)"
 
 
 def guard_script(name: str) -> str:
-    """Return the script that every document begins with; it reports through a binding `name`."""
+    """Return the script run first in every document; it reports through the binding `name`."""
     values = {"NAME": json.dumps(name), "MOST_LINES": MOST_LOGGED, "MOST": MOST_REPORTS}
     script = _GUARDS
     for word, value in values.items():
@@ -134,7 +134,7 @@ def guard_script(name: str) -> str:
 
 
 def dom_script(most_characters: int) -> str:
-    """Return the script that gives the DOM as HTML, cut where it is longer."""
+    """Return the script that reads the DOM as HTML, cut off at `most_characters`."""
     return _DOM.replace("MOST", str(most_characters))
 
 
@@ -177,11 +177,11 @@ _Result = TypeVar("_Result")
 
 
 class LeavePageError(Exception):
-    """The page must be left; its watch knows why."""
+    """The page must be left; its watch has the reason."""
 
 
 class Deadline:
-    """The time of a page, and the reasons to leave it before."""
+    """The time limit of a page, which a problem of its watch ends early."""
 
     def __init__(self, watch: PageWatch, seconds: float) -> None:
         self._watch = watch
@@ -189,7 +189,7 @@ class Deadline:
         self.until = self.began + seconds
 
     async def step(self, work: Awaitable[_Result], seconds: float = STEP_SECONDS) -> _Result:
-        """Return what comes of some work; raises LeavePageError where it takes too long."""
+        """Return the result of `work`; raises LeavePageError on a timeout or problem."""
         running = asyncio.ensure_future(work)
         running.add_done_callback(ignore_error)
         until = min(time.monotonic() + seconds, self.until)
@@ -204,7 +204,7 @@ class Deadline:
 
 
 class PageSession:
-    """Scripts in a world of their own, which the page cannot reach, snapshots and screenshots."""
+    """Scripts in an isolated world, which the page cannot reach, snapshots and screenshots."""
 
     def __init__(self, session: "CDPSession", deadline: Deadline) -> None:
         self._session = session
@@ -220,7 +220,7 @@ class PageSession:
         return answer
 
     async def evaluate(self, script: str, seconds: float = STEP_SECONDS) -> Any:
-        """Return the value of a script, None where the page is changing just now."""
+        """Return the value of a script, None if the page is just navigating."""
         from playwright.async_api import Error
 
         for _ in range(2):
@@ -237,7 +237,7 @@ class PageSession:
             except Error as error:
                 if "Protocol error" not in str(error):
                     raise
-                self._world = None  # of a document that has gone
+                self._world = None  # its document is gone
             else:
                 return answer.get("result", {}).get("value")
         return None
@@ -263,6 +263,6 @@ class PageSession:
 
 
 def ignore_error(done: "asyncio.Future[Any]") -> None:
-    """Take note of how something ended that nobody waits for any more."""
+    """Retrieve the exception of a future that nobody awaits, so that asyncio logs none."""
     if not done.cancelled():
         done.exception()

@@ -35,7 +35,7 @@ _MOST_ELEMENTS = 100_000
 _MOST_HEIGHT = 16_384
 _MOST_WIDTH = 4_096
 _LOAD_SHARE = 0.5
-"""Of the time of a page, so much at most is for loading it."""
+"""The largest share of a page's time used for loading it."""
 
 _SCROLL_SECONDS = 8.0
 _MOST_SCREENS = 60
@@ -54,7 +54,7 @@ class _Found:
 
 
 class PageVisit:
-    """A visit of one page in a context of its own."""
+    """A visit to one page in a separate browser context."""
 
     def __init__(
         self, task: RenderTask, options: BrowserOptions, target: PlaybackTarget, gateway: Gateway
@@ -71,7 +71,7 @@ class PageVisit:
         from playwright.async_api import Error
 
         place = place_of_address(self._task.url)
-        # A public name is looked up for each request: it may change into a private address.
+        # A public name is resolved for each request: it may change to a private address.
         if self._target.trusts_pages and await is_local(place):
             self._traffic.own += (place,)
         self._gateway.traffic = self._traffic
@@ -179,7 +179,7 @@ class PageVisit:
         return self._target.archived(address) is not None and not self._target.is_frame(address)
 
     async def _open(self, page: "Page") -> None:
-        """Open the page, which may lead elsewhere at once."""
+        """Open the page, which may navigate elsewhere at once."""
         from playwright.async_api import Error
 
         seconds = self._options.page_seconds * _LOAD_SHARE
@@ -196,7 +196,7 @@ class PageVisit:
         """Wait until the page is loaded, or until half of its time is over."""
         seconds = self._options.page_seconds * _LOAD_SHARE
         until = self._deadline.began + seconds
-        # A script that keeps the page busy for longer may still come to its end.
+        # A script that keeps the page busy for longer may still finish.
         asked = page_session.READY_STATE, self._options.page_seconds
         while await session.evaluate(*asked) != "complete":
             if time.monotonic() > until:
@@ -205,7 +205,7 @@ class PageVisit:
             await asyncio.sleep(GLANCE_SECONDS)
 
     async def _settle(self) -> None:
-        """Wait until nothing is asked for any more; a page that never is quiet is gone on with."""
+        """Wait until no request is pending, for at most `settle_seconds`."""
         until = min(time.monotonic() + self._options.settle_seconds, self._deadline.until)
         quiet_since = time.monotonic()
         while (now := time.monotonic()) - quiet_since < self._options.quiet_seconds:
@@ -219,7 +219,7 @@ class PageVisit:
             await asyncio.sleep(GLANCE_SECONDS)
 
     async def _look(self, session: PageSession) -> None:
-        """Take the first screen, the text, title and DOM."""
+        """Take the screenshot of the first screen, the text, title and DOM."""
         found = self._found
         found.view = await session.screenshot(seconds=self._options.page_seconds)
         found.title = str(await session.evaluate(page_session.TITLE) or "")
@@ -240,7 +240,7 @@ class PageVisit:
         return int(width), int(height), int(elements)
 
     async def _scroll(self, session: PageSession) -> None:
-        """Scroll to the end, so that what loads late is loaded, and back."""
+        """Scroll to the end, to trigger lazy loading, and back."""
         until = min(time.monotonic() + _SCROLL_SECONDS, self._deadline.until)
         for number in range(_MOST_SCREENS):
             if await session.evaluate(page_session.SCROLL):
@@ -257,7 +257,7 @@ class PageVisit:
         await session.evaluate(page_session.SCROLL_BACK)
 
     async def _whole(self, session: PageSession) -> bytes:
-        """Return a screenshot of the whole page, cut where it is longer than a picture can be."""
+        """Return a screenshot of the whole page, cut off at the largest width and height."""
         width, height, _ = await self._size(session)
         if width <= self._task.width and height <= self._task.height:
             return self._found.view
@@ -283,7 +283,7 @@ def _problem(error: Exception) -> str:
 
 
 def _thumbnail(view: bytes) -> bytes:
-    """Return the first screen made small, as JPEG on white."""
+    """Return a thumbnail of the first screen, as JPEG on white."""
     if not view:
         return b""
     with Image.open(io.BytesIO(view)) as picture:

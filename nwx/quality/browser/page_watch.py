@@ -22,13 +22,13 @@ MOST_NAVIGATIONS = 20
 _MOST_CHARACTERS = 2_000
 _ERROR_CHARACTERS = 500
 _STREAMS = ("eventsource", "media", "ping", "websocket")
-"""What may last as long as the page does."""
+"""Types of requests that may last as long as the page."""
 
 _WEB = ("http://", "https://", "ws://", "wss://")
 
 
 class PageWatch:
-    """Keeps, within bounds, what happens on a page."""
+    """Records the events of a page, within bounds."""
 
     def __init__(self, target: PlaybackTarget, traffic: Traffic) -> None:
         self._target = target
@@ -48,11 +48,11 @@ class PageWatch:
 
     @property
     def problem(self) -> str:
-        """Why the page must be left, "" while it need not."""
+        """Why the page must be left, "" if it need not."""
         return self._problem or ("bytes" if self._traffic.excess == "bytes" else "")
 
     def leave(self, problem: str) -> None:
-        """Have the page left, for this or for what went wrong before."""
+        """End the visit for a problem, unless an earlier one ends it."""
         self._problem = self._problem or problem
 
     def end(self) -> None:
@@ -61,11 +61,11 @@ class PageWatch:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether no answer is waited for."""
+        """Whether no response is pending."""
         return not self._pending
 
     def follow(self, page: "Page") -> None:
-        """Listen to all that a page does."""
+        """Listen to the events of a page."""
         page.on("request", self._requested)
         page.on("response", self._answered)
         page.on("requestfailed", self._failed)
@@ -120,7 +120,7 @@ class PageWatch:
             self.leak(address)
 
     def leak(self, address: str) -> None:
-        """Note an address outside the archive."""
+        """Record an address outside the archive."""
         address = address[:_MOST_CHARACTERS]
         if self._target.is_playback and not self._is_own(address):
             if len(self._leaks) < MOST_LEAKS:
@@ -159,7 +159,7 @@ class PageWatch:
         if archived is None or self._target.is_frame(request.url):
             return
         if REFUSED_HEADER in headers:
-            return  # the page is over, or has asked for too much: the archive was not asked
+            return  # refused by the gateway: the archive was not asked
         timestamp = self._target.answered(headers)
         mime = headers.get("content-type", "").partition(";")[0].strip().lower()[:100]
         self._keep(request, archived[0], response.status, mime, timestamp)
@@ -175,7 +175,7 @@ class PageWatch:
         archived = self._target.archived(request.url)
         if archived is None or self._target.is_frame(request.url):
             return
-        # What the page itself gave up says nothing about the archive.
+        # Requests that the page itself aborts say nothing about the archive.
         if request.failure != "net::ERR_ABORTED" and archived[0] not in self._resources:
             self._keep(request, archived[0], 0, "", "")
 
@@ -194,7 +194,7 @@ class PageWatch:
 
     @property
     def resources(self) -> tuple[PlayedResource, ...]:
-        """The resources, in the order in which they were first asked for."""
+        """The resources, in the order of their first response or failure."""
         return tuple(self._resources.values())
 
     @property

@@ -29,7 +29,7 @@ from nwx.quality.browser.targets import BrowserOptions, PageRender, PlaybackTarg
 from nwx.settings import VARIABLES
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The best first: the shell has nothing that only windows need."""
+"""Best first: the shell lacks everything that only windows need."""
 _NEEDED = ("playwright", "psutil")
 _PROBE_SECONDS = 30
 _INSTALL = "pip install 'nwx[browser]'"
@@ -64,7 +64,7 @@ def browser_path(asked: str = "") -> str:
 
 
 def has_sandbox(browser: str) -> bool:
-    """Return whether a browser can be run with its sandbox here: not as root, nor everywhere."""
+    """Return whether a browser runs with its sandbox on this machine; never as root."""
     if os.geteuid() == 0:
         return False
     with temporary_folder() as folder:
@@ -91,14 +91,14 @@ _LONGEST_PLACE = 16
 
 
 def _short_place() -> Path | None:
-    """Return where the files of browsers are: not deep below, since paths of sockets are short."""
+    """Return a short path for the files of browsers, as socket paths are limited, or None."""
     usual, short = Path(gettempdir()), Path("/tmp")
     is_deep = len(str(usual)) > _LONGEST_PLACE
     return short if is_deep and os.access(short, os.W_OK) else None
 
 
 class _BrowserWorker:
-    """A process with its browser, and the task in its hands."""
+    """A browser process and its current task."""
 
     def __init__(self, order: BrowserOrder) -> None:
         self._order = order
@@ -117,7 +117,7 @@ class _BrowserWorker:
 
     @property
     def until(self) -> float:
-        """When the answer must have come."""
+        """The time by which the answer is due."""
         seconds = self._order.options.page_seconds + _MARGIN_SECONDS
         return self.began + seconds + (_START_SECONDS if self.is_fresh else 0)
 
@@ -132,7 +132,7 @@ class _BrowserWorker:
         return answer
 
     def close(self) -> None:
-        """End the process and all that it started."""
+        """End the process and all processes that it started."""
         self.process.end(_END_SECONDS, before_kill=kill_below)
         kill_users_of(self._order.folder)
         shutil.rmtree(self._order.folder, ignore_errors=True)
@@ -141,8 +141,7 @@ class _BrowserWorker:
 class BrowserPool:
     """Browsers that render pages, from entry to exit.
 
-    Raises UsageError on entry if there is no browser. `sandbox` is whether the browsers run in a
-    sandbox.
+    Raises UsageError if there is no browser. `sandbox` is whether the browsers run in a sandbox.
     """
 
     def __init__(self, options: BrowserOptions, target: PlaybackTarget) -> None:
@@ -227,7 +226,7 @@ class BrowserPool:
                 yield PageRender(task, problem="timeout", from_playback=self._target.is_playback)
 
     def _answer(self, worker: _BrowserWorker, task: RenderTask) -> PageRender | None:
-        """Return a render, None where the page is given to another browser."""
+        """Return a render, None if the page is retried in another browser."""
         was_fresh = worker.is_fresh
         answer = worker.answer()
         if isinstance(answer, PageRender):

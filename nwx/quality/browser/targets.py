@@ -1,4 +1,4 @@
-"""Where pages are rendered: in the playback of an archive, or on the live web."""
+"""Targets of rendering: the playback of an archive, or the live web."""
 
 import re
 import socket
@@ -16,7 +16,7 @@ _MIB = 1 << 20
 
 
 class RenderTask(NamedTuple):
-    """A page to render; `timestamp` "" is now, `key` is given back with the render."""
+    """A page to render; `timestamp` "" is now, `key` is returned with the render."""
 
     url: str
     timestamp: str
@@ -78,9 +78,9 @@ class BrowserOptions:
     """How pages are rendered, and the limits of one page.
 
     `browser` is the path of a Chromium, "" for the one on the PATH. A page is quiet after
-    `quiet_seconds` without a request; at most `settle_seconds` are waited for that. `most_bytes`
+    `quiet_seconds` without a request; this is awaited for at most `settle_seconds`. `most_bytes`
     limits a page's network bytes; `most_memory` the bytes of one browser with all its processes,
-    with a third for V8. `full_page` off leaves out the screenshot of the whole page.
+    with a third for V8. Without `full_page`, no screenshot of the whole page is taken.
     """
 
     jobs: int = 2
@@ -149,7 +149,7 @@ class PlaybackTarget:
 
 @dataclass(frozen=True)
 class ArchivePlayback(PlaybackTarget):
-    """Playback as pywb gives it; `prefix` is its address before the timestamp."""
+    """Playback by pywb; `prefix` is its address before the timestamp."""
 
     prefix: str
 
@@ -183,11 +183,11 @@ class ArchivePlayback(PlaybackTarget):
         return self.allowed.removesuffix(":80")
 
     def check(self) -> None:
-        """Raise UsageError where the address cannot be that of playback, SourceError without it."""
+        """Raise UsageError if the address is invalid, SourceError if playback does not answer."""
         _check_place(self.allowed, f"playback at {self.prefix}")
 
     def answers(self) -> bool:
-        """Return whether anything listens where playback is."""
+        """Return whether a server listens at the address of playback."""
         try:
             self.check()
         except SourceError:
@@ -195,7 +195,7 @@ class ArchivePlayback(PlaybackTarget):
         return True
 
     def address_of(self, task: RenderTask) -> str:
-        """Return where the capture of a task is played, without the frame around it."""
+        """Return the playback address of a task's capture, without the frame around it."""
         return f"{self.prefix.rstrip('/')}/{task.timestamp}mp_/{task.url}"
 
     def archived(self, address: str) -> tuple[str, str] | None:
@@ -221,7 +221,7 @@ class ArchivePlayback(PlaybackTarget):
             return ""
 
     def original(self, html: str) -> str:
-        """Return a DOM with archived addresses and without what pywb put into its head."""
+        """Return a DOM with archived addresses and without pywb's scripts."""
         return self._anywhere.sub("", _without_insert(html))
 
 
@@ -250,7 +250,7 @@ def _place(address: str, usual_port: int = 0) -> str:
 
 
 def _check_place(place: str, what: str) -> None:
-    """Raise SourceError where nobody listens at a host and port."""
+    """Raise SourceError if no server listens at a host and port."""
     host, _, port = place.rpartition(":")
     with SourceError.instead_of(OSError, f"{what} cannot be reached"):
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()

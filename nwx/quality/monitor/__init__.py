@@ -1,1 +1,1 @@
-"""A running crawl: sums of its fetches, and alerts, stored in the archive for all readers."""
+"""Monitoring of a running crawl: sums of its fetches, and alerts, stored in the archive."""

@@ -1,4 +1,4 @@
-"""From which measure on something is an alert, and until which measure it stays one."""
+"""Thresholds of alerts, the measurements of a crawl, and when alerts begin and end."""
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ _MOST_NUMBER = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An alert begins where a measure reaches `begin`, and ends where it is below `end`."""
+    """An alert begins when a measure reaches `begin`, and ends when it is below `end`."""
 
     begin: float
     end: float
@@ -104,7 +104,7 @@ _MOST_TITLE = 80
 
 
 class AlertReading(NamedTuple):
-    """A measure that an alert may begin or go on by."""
+    """A measurement that may begin or continue an alert."""
 
     kind: AlertKind
     host: str
@@ -114,17 +114,17 @@ class AlertReading(NamedTuple):
 
     @property
     def begins(self) -> bool:
-        """Whether an alert begins by it."""
+        """Whether it begins an alert."""
         return self.value >= self.limit.begin
 
     @property
     def goes_on(self) -> bool:
-        """Whether an open alert continues."""
+        """Whether it continues an open alert."""
         return self.value >= self.limit.end
 
 
 class DiskSpace(NamedTuple):
-    """How many bytes a disk has, and how many are free."""
+    """Total and free bytes of a disk."""
 
     total: int
     free: int
@@ -148,7 +148,7 @@ def readings(
     sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
 ) -> Iterator[AlertReading]:
     """Yield the measurements for which there is enough data."""
-    # A host that was not asked for an hour is not measured any more.
+    # Hosts without a request for an hour are not measured.
     recent = to_timestamp(parse_timestamp(sums.last) - _IDLE) if sums.last else ""
     for name, host in sums.hosts.hosts.items():
         if host.last >= recent:
@@ -203,7 +203,7 @@ def _of_contents(name: str, host: HostSums, thresholds: AlertThresholds) -> Iter
     if host.urls.shares is not None:
         of_urls, of_contents = host.urls.shares
         repeated = 0.0 if is_wall or not of_urls else 1 - of_contents / of_urls
-        # Where the same URLs are fetched again and again, the same contents are no surprise.
+        # If the same URLs are fetched repeatedly, equal contents are no sign of a trap.
         repeated *= of_urls >= 0.5
         yield AlertReading(
             AlertKind.TRAP,
@@ -217,7 +217,7 @@ def _of_contents(name: str, host: HostSums, thresholds: AlertThresholds) -> Iter
 def _of_rate(
     sums: Sums, thresholds: AlertThresholds, around: CrawlSurroundings
 ) -> Iterator[AlertReading]:
-    """Measure the last five minutes against the half hour before; the present one is not over."""
+    """Compare the last five complete minutes with the half hour before."""
     if not sums.last or around.queued == 0:
         return
     last, first = around.now - _RECENT, around.now - _RECENT - _BASE
@@ -251,10 +251,10 @@ _MOST_CLEARED = 200
 def next_alerts(
     alerts: Iterable[Alert], readings: Iterable[AlertReading], now: datetime, quiet_minutes: float
 ) -> tuple[list[Alert], list[Alert], int]:
-    """Return the alerts after a look, the new ones of them, and how many were dropped.
+    """Return the updated alerts, the new ones among them, and how many were dropped.
 
-    An open alert ends once it was not true for `quiet_minutes`. Cleared alerts come first, then
-    open ones, by age; the number of both is bounded.
+    An open alert ends once its condition was false for `quiet_minutes`. Cleared alerts come first,
+    then open ones, by age; the number of both is bounded.
     """
     before = list(alerts)
     cleared = [alert for alert in before if alert.cleared]

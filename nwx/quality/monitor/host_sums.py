@@ -15,7 +15,7 @@ _LONGEST_TITLE = 200
 
 
 def content_hash(text: str) -> int:
-    """Return a hash that is the same in every process."""
+    """Return a hash of a text that is the same in every process."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
@@ -120,14 +120,14 @@ _LONGEST_HOST = 255
 
 @dataclass(slots=True)
 class RecentFetches:
-    """The last fetches of a host, older ones counting ever less."""
+    """Counts of a host's last fetches, with decreasing weight for older ones."""
 
     fetches: int = 0
     errors: int = 0
     unanswered: int = 0
 
     def add(self, *, error: bool, unanswered: bool) -> None:
-        """Count one more."""
+        """Count a fetch."""
         if self.fetches >= _RECENT:
             self.fetches //= 2
             self.errors //= 2
@@ -149,7 +149,7 @@ class RecentDenials:
     all_denied: bool = False
 
     def add(self, *, denied: bool) -> None:
-        """Count one more."""
+        """Count a URL."""
         if self.asked >= _RECENT:
             self.asked //= 2
             self.denied //= 2
@@ -179,7 +179,7 @@ class HostSums:
 
     @property
     def mean_ms(self) -> float | None:
-        """How long a fetch takes, None where nobody said."""
+        """The mean duration of a fetch, None if unknown."""
         return self.ms / self.timed if self.timed else None
 
     def told(self, host: str) -> HostCounts:
@@ -217,7 +217,7 @@ class CountedHosts:
     most: int = 4_000
 
     def at(self, host: str) -> HostSums:
-        """Return the modifiable counts of a host; names that are too long are cut."""
+        """Return the modifiable counts of a host; long names are cut off."""
         host = host[:_LONGEST_HOST]
         found = self.hosts.get(host)
         if found is None:
@@ -235,7 +235,7 @@ class CountedHosts:
             self.dropped += 1
 
     def told(self) -> tuple[HostCounts, ...]:
-        """Return the first hosts by pages, bytes, errors and slowness, most pages first."""
+        """Return the top hosts by pages, captures, bytes, errors and slowness, by pages."""
         told = [found.told(host) for host, found in self.hosts.items()]
         chosen: dict[str, HostCounts] = {}
         for first in (
@@ -250,6 +250,6 @@ class CountedHosts:
 
 
 def _first(told: Iterable[HostCounts], key: Callable[[HostCounts], float]) -> list[HostCounts]:
-    """Return the first hosts by a measure, without hosts where it is 0."""
+    """Return the top hosts by a measure, without hosts where it is 0."""
     found = sorted((one for one in told if key(one)), key=lambda one: (-key(one), one.host))
     return found[:_TOLD]

@@ -29,7 +29,7 @@ _LATE = timedelta(days=1)
 
 
 def present() -> datetime:
-    """Return the present time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -53,7 +53,7 @@ class MonitorOptions:
 
 @dataclass(slots=True)
 class Monitor:
-    """Monitor of a crawl; one process at a time per crawl name.
+    """Monitors a crawl; one process at a time per crawl name.
 
     The counts of a look are stored together with the positions it reached, in one write: each line
     and each capture counts once, even if the process is killed.
@@ -92,7 +92,7 @@ class Monitor:
                 self._tell(alert)
 
     def _stored(self) -> MonitorState:
-        """Return the state to go on from, with its log where none is asked for."""
+        """Return the stored state, or a new one; raises UsageError if it has other sources."""
         options = self.options
         log = str(options.crawl_log.absolute()) if options.crawl_log else ""
         before = None if self._is_anew else read_state(self.engine.quality_index(), options.name)
@@ -109,7 +109,7 @@ class Monitor:
         return before
 
     def look(self, stopping: Callable[[], bool] = lambda: False) -> MonitorReport:
-        """Count new fetches, and return the report, which notes a log that cannot be read.
+        """Count new fetches, and return the report, in which an unreadable log is a problem.
 
         Raises EngineError if the archive cannot be used, UsageError if another monitor has taken
         over. The counts of a failed look are discarded, and counted again.
@@ -119,7 +119,7 @@ class Monitor:
             self._state = self._stored()
         self._is_whole = False
         self._prepare(now)
-        # The captures that are there before the log is read: all of them are in the log.
+        # Only captures stored before the log is read: all of these are in the log.
         until = self.engine.capture_mark()
         if self._read_log(stopping):
             self._read_captures(until, stopping)
@@ -162,7 +162,7 @@ class Monitor:
         try:
             source.take(self._state, until, pause)
         except StaleMarkError as error:
-            # Sums of the log and of captures are one: all begins again.
+            # The sums of log and captures are combined: both are counted again.
             self._state = self._state.emptied()
             self._state.note("", None, f"{error}; all was counted anew")
             self._prepare(self.clock())
@@ -223,7 +223,7 @@ class Monitor:
         if self.engine.traits.is_local:
             folders.append(Path(self.engine.address).absolute())
         found = {str(folder): self.disk_usage(folder) for folder in folders}
-        # Folders on one disk are told once.
+        # Folders on one disk are reported once.
         unique = {space: folder for folder, space in reversed(found.items()) if space}
         return {folder: space for space, folder in unique.items()}
 

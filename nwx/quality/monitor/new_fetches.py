@@ -1,4 +1,4 @@
-"""Fetches that are new: captures in an archive, lines of a crawl.log; and how many URLs wait."""
+"""New fetches (captures in an archive, lines of a crawl.log), and counts of Heritrix's queue."""
 
 import re
 from collections import Counter
@@ -27,11 +27,11 @@ _MOST_ROBOTS_CHARACTERS = 100_000
 _ROBOTS = "/robots.txt"
 
 Pause = Callable[[], bool]
-"""Called between batches; tells whether to stop."""
+"""Called between batches; returns whether to stop."""
 
 
 class NewCaptures:
-    """Adds the captures that were stored since the state of a monitor to it."""
+    """Adds newly stored captures to the state of a monitor."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -70,7 +70,7 @@ class NewCaptures:
         self._look_into(new, state)
 
     def _look_into(self, new: dict[str, Capture], state: MonitorState) -> None:
-        """Count the texts of some new pages, and read what new robots.txt say."""
+        """Count the texts of some new pages, and evaluate new robots.txt files."""
         chosen = list(_chosen(new))
         for id, document in self._engine.documents(chosen).items():
             capture = new[id]
@@ -82,7 +82,7 @@ class NewCaptures:
 
 
 def _is_fetched(capture: Capture) -> bool:
-    """Return whether a capture was fetched by a crawler: no render, conversion or DNS lookup."""
+    """Return whether a crawler fetched a capture: not a render, conversion or DNS lookup."""
     return capture.record_type != "conversion" and is_browsed(capture.url)
 
 
@@ -100,7 +100,7 @@ def _captured_fetch(capture: Capture) -> Fetch:
 
 
 def _chosen(new: dict[str, Capture]) -> Iterator[str]:
-    """Give the ids of documents that are looked into: every robots.txt, some pages of each host."""
+    """Yield the ids of documents to examine: every robots.txt, some pages of each host."""
     of_host: Counter[str] = Counter()
     for id, capture in new.items():
         if _is_robots(capture):
@@ -123,7 +123,7 @@ def _denies_everything(document: Document) -> bool:
     try:
         rules.parse(document.extract.content[:_MOST_ROBOTS_CHARACTERS].splitlines())
     except ValueError:
-        return False  # an address or a number in it is none
+        return False  # it has an invalid address or number
     return not rules.can_fetch("*", "/")
 
 
@@ -138,7 +138,7 @@ def _text(document: Document) -> str:
 
 _NOT_DIGITS = re.compile(r"[^0-9]")
 _MOST_SHOWN = 3
-"""So many lines of a part that cannot be read are shown; all are counted."""
+"""Invalid lines of a part that are shown; all are counted."""
 
 
 def line_time(line: bytes) -> str:
@@ -150,7 +150,7 @@ def line_time(line: bytes) -> str:
 
 
 class NewLogLines:
-    """Reader that adds the lines of a log to the state of a monitor."""
+    """Adds the new lines of a log to the state of a monitor."""
 
     def __init__(self, path: Path) -> None:
         self._follower = LogFollower(path, line_time)
@@ -197,7 +197,7 @@ class NewLogLines:
 
 
 def _note_wrong(part: LogPart, wrong: list[int], state: MonitorState) -> None:
-    """Count lines that cannot be read, and note where the first ones are."""
+    """Count invalid lines, and record the positions of the first ones."""
     if not wrong:
         return
     pieces = part.lines.split(b"\n")

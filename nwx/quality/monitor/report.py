@@ -106,7 +106,7 @@ _NOTHING, _NO_HOST = MinuteCounts(""), HostCounts("")
 
 @dataclass(frozen=True, slots=True)
 class MonitorReport:
-    """State of a crawl when its monitor last looked.
+    """The state of a crawl when its monitor last looked.
 
     `began` and `looked` are when the monitor first and last looked, `first` and `last` the times of
     the oldest and newest fetch. `minutes` are in order; older ones are summed by hour, day and
@@ -155,7 +155,7 @@ class MonitorReport:
 
     @property
     def asked(self) -> int:
-        """How many fetches were answered or should have been: errors are a share of these."""
+        """The fetches answered or left unanswered, of which errors are a share."""
         return sum(
             count for status, count in self.statuses.items() if status >= 0 or is_unanswered(status)
         )
@@ -172,7 +172,7 @@ class MonitorReport:
 
 
 def monitor_json(report: MonitorReport) -> dict[str, Any]:
-    """Return a report as JSON has it."""
+    """Return a report as JSON values."""
     found = asdict(report)
     for name in ("minutes", "types", "hosts", "alerts", "problems"):
         found[name] = [each._asdict() for each in getattr(report, name)]
@@ -196,10 +196,10 @@ class NoticeError(NwxError):
 
 
 class Webhook:
-    """An address that takes alerts as JSON by POST.
+    """An address that receives alerts as JSON by POST.
 
-    Another process asks it: only its end bounds the time of a name's look-up, of a connection and
-    of an answer that comes byte by byte.
+    A separate process posts them: only killing it bounds the time of a name look-up, a connection
+    and a response that arrives byte by byte.
     """
 
     def __init__(self, address: str, seconds: float = _WEBHOOK_SECONDS) -> None:
@@ -217,7 +217,7 @@ class Webhook:
 
 
 def post_notices(connection: "Connection[Any, Any]") -> None:
-    """Post the alerts that come over a connection; answer with what is wrong, or nothing."""
+    """Post alerts received over a connection; answer each with its problem, empty if none."""
     for message in messages(connection):
         address, notice, seconds = json.loads(message)
         signal.setitimer(signal.ITIMER_REAL, seconds)  # ends this process
@@ -235,7 +235,7 @@ def _post(address: str, notice: dict[str, Any], seconds: float) -> str:
         ) as answer:
             taken = 200 <= answer.status_code < 300
             return "" if taken else f"answers {answer.status_code}"
-    # urllib3 has a ValueError of its own for some names of hosts.
+    # urllib3 raises a kind of ValueError for some host names.
     except (requests.RequestException, OSError, ValueError) as error:
         return f"does not answer: {type(error).__name__}"
     finally:
@@ -273,7 +273,7 @@ Channel = Webhook | AlertCommand
 
 
 class Notices:
-    """Queue of alerts to send, and the thread that sends them one at a time.
+    """A queue of alerts, and the thread that sends them one at a time.
 
     A rejected alert is retried after growing pauses and then dropped. The length of the queue is
     bounded: if it is exceeded, the oldest alert is dropped.
@@ -319,7 +319,7 @@ class Notices:
     def finish(self, seconds: float) -> None:
         """Wait at most `seconds` until the queue is empty, then end.
 
-        An alert that waits for a retry is no longer waited for.
+        An alert waiting for a retry is not awaited.
         """
         with self._changed:
             self._changed.wait_for(lambda: not (self._waiting or self._busy), seconds)

@@ -53,7 +53,7 @@ class MonitorState:
     problems_total: int = 0
 
     def note(self, file: str, offset: int | None, message: str) -> None:
-        """Count a problem, and keep it among the last ones."""
+        """Count a problem, and keep the last ones."""
         self.problems_total += 1
         self.problems.append(LogProblem(file, offset, message))
         del self.problems[:-_MOST_PROBLEMS]
@@ -147,7 +147,7 @@ _LOOKS, _LEAST_SECONDS = 3, 30.0
 
 
 class _Owner(NamedTuple):
-    """Who writes a state: the process, since when it was not heard of, and how often it looks."""
+    """The owner of a state: its process, its last renewal, and how often it looks."""
 
     host: str
     pid: int
@@ -171,7 +171,7 @@ class Ownership:
     _token: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def renew(self) -> None:
-        """Take the right, or keep it; raises UsageError where another monitor has it."""
+        """Acquire or keep the lock; raises UsageError if another monitor has it."""
         other = self._read()
         if other is not None and self._may_run(other):
             raise UsageError(
@@ -189,7 +189,7 @@ class Ownership:
         self.blobs.put_state(self._key, msgspec.json.encode(own))
 
     def end(self) -> None:
-        """Leave the right to others, unless another has it already."""
+        """Release the lock, unless another monitor has it."""
         other = self._read()
         if other is not None and other.token == self._token:
             self.blobs.put_state(self._key, b"")
@@ -210,13 +210,13 @@ class Ownership:
             return False
         if other.host == socket.gethostname() and not _runs(other.pid):
             return False
-        # Who was heard of in the future wrote before the clock was set back.
+        # A renewal in the future was written before the clock was set back.
         silent = abs((self.clock() - parse_timestamp(other.seen)).total_seconds())
         return silent < max(_LOOKS * other.interval_seconds, _LEAST_SECONDS)
 
 
 def _later(seen: str) -> str:
-    """Return until when a word of an owner is fresh enough."""
+    """Return until when a renewal is recent enough not to be repeated."""
     return to_timestamp(parse_timestamp(seen) + timedelta(seconds=_LEAST_SECONDS / 3))
 
 

@@ -1,4 +1,4 @@
-"""The sums of a crawl, which fetches and captures are added to."""
+"""The sums of a crawl over its fetches and captures."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ _SECONDS = {12: 60, 10: 3_600, 8: 86_400, 4: 31_536_000}
 
 @dataclass(slots=True)
 class CrawlCounts:
-    """The counts of `MinuteCounts`, as they grow."""
+    """Modifiable counts, those of `MinuteCounts`."""
 
     pages: int = 0
     captures: int = 0
@@ -47,7 +47,7 @@ class MinuteBins:
     newest: str = ""
 
     def at(self, timestamp: str) -> CrawlCounts:
-        """Return the counts of the minute of a timestamp, to be added to."""
+        """Return the modifiable counts of a timestamp's minute."""
         minute = timestamp[:12]
         found = self.bins.get(minute)
         if found is None:
@@ -79,7 +79,7 @@ class MinuteBins:
         self.bins = folded
 
     def told(self) -> tuple[MinuteCounts, ...]:
-        """Return the counts in the order of their time."""
+        """Return the counts in order of time."""
         self.fold()
         return tuple(
             self.bins[key].told(key + "01010000"[len(key) - 4 :], _SECONDS[len(key)])
@@ -87,7 +87,7 @@ class MinuteBins:
         )
 
     def between(self, first: str, end: str) -> CrawlCounts:
-        """Return the sum of the minutes from one up to, but without, another."""
+        """Return the sum of the minutes from `first` to `end`, exclusive."""
         total = CrawlCounts()
         minute = datetime.strptime(first, "%Y%m%d%H%M").replace(tzinfo=UTC)
         while (key := minute.strftime("%Y%m%d%H%M")) < end:
@@ -101,7 +101,7 @@ _FIRST_ERROR = 400
 _MOST_STATUSES = 500
 _EARLIEST = "1990"
 OTHER_STATUS = 0
-"""What a capture without a status counts as, and a status beyond the first so many."""
+"""The status counted for captures without one, and for all above _MOST_STATUSES."""
 
 
 class Fetch(NamedTuple):
@@ -211,7 +211,7 @@ class Sums:
             counts.duplicates += is_known
 
     def at(self, timestamp: str) -> CrawlCounts:
-        """Return the counts of the minute of a timestamp; of a time that is not believed, none."""
+        """Return the counts of a timestamp's minute; discarded ones if it is implausible."""
         return self.times.at(timestamp) if self.believes(timestamp) else CrawlCounts()
 
     def _note_time(self, timestamp: str) -> None:
@@ -227,6 +227,6 @@ class Sums:
         return timestamp >= _EARLIEST and not (self.latest and timestamp > self.latest)
 
     def told_types(self) -> tuple[TypeCounts, ...]:
-        """Return the types of content, those with the most captures first."""
+        """Return the types of content, most captures first."""
         told = (TypeCounts(name, one.captures, one.bytes) for name, one in self.types.items())
         return tuple(sorted(told, key=lambda one: (-one.captures, one.type)))

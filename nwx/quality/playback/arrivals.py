@@ -36,14 +36,14 @@ from nwx.values.urlkeys import urlkey
 
 _WAIT_SECONDS, _LOOK_SECONDS = 15.0, 0.2
 _IDLE_SECONDS = 15.0
-"""So often pages that were mended are looked for while none arrives."""
+"""The interval of searches for repaired pages while none arrives."""
 
 _MENDED_AT_ONCE = 20
 
 _MOST_PAGES = 10**9
 
 Arrivals = SimpleQueue["PagePlace | None"]
-"""Pages that came, in order; None after the last."""
+"""New pages, in order; None after the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class ArrivalSample:
 
     @classmethod
     def parse(cls, text: str) -> "ArrivalSample":
-        """Return the sample that a text names: 20, 0.05 or 5%; raises UsageError for others."""
+        """Parse a sample such as 20, 0.05 or 5%; raises UsageError if it is invalid."""
         try:
             number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
         except ValueError:
@@ -70,7 +70,7 @@ class ArrivalSample:
         return cls(most=int(number))
 
     def chosen(self, pages: Sequence[PagePlace]) -> list[PagePlace]:
-        """Return the pages of a file that are checked: by chance, the same ones each time."""
+        """Return a random sample of a file's pages, the same one each time."""
         ranked = sorted((chance_of(page.id), number) for number, page in enumerate(pages))
         found = [number for chance, number in ranked if chance < self.share * 2**64]
         return [pages[number] for number in sorted(found[: self.most or None])]
@@ -84,11 +84,10 @@ def check_arrivals(
     tell: Callable[[PlaybackReport], object],
     passed: Callable[[str], object] = lambda id: None,
 ) -> None:
-    """Check pages as they arrive, until None does; and those that were mended by what came.
+    """Check pages as they arrive, until None arrives; also pages repaired by new captures.
 
-    `tell` gets the figures of a few pages at a time, `passed` the ids of
-    captures that are not found and are passed over. Raises what
-    `check_playback` does.
+    `tell` gets the report of a few pages at a time, `passed` the ids of captures that are skipped
+    as they are not found. Raises the same errors as `check_playback`.
     """
     places, waiting, repairs = FilePlaces(engine), _Waiting(arrivals), _Repairs(engine)
     while not (waiting.is_over and repairs.is_done):
@@ -108,7 +107,7 @@ def check_arrivals(
 
 
 class _Waiting:
-    """The pages that wait now, and soon; `is_over` when no more will come."""
+    """The pages waiting now and arriving soon; `is_over` when no more will arrive."""
 
     def __init__(self, arrivals: Arrivals) -> None:
         self._arrivals = arrivals
@@ -129,7 +128,7 @@ class _Waiting:
 
 
 class _Repairs:
-    """Looks for pages that were mended when captures have come since it looked last."""
+    """Finds repaired pages if captures were stored since the last search."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -138,11 +137,11 @@ class _Repairs:
 
     @property
     def is_done(self) -> bool:
-        """Whether all that were found have been returned."""
+        """Whether all pages found have been returned."""
         return not self._mended
 
     def some(self) -> list[Capture]:
-        """Return the captures of some of these pages: few, so that new pages need not wait long."""
+        """Return the captures of a few repaired pages, so that new pages need not wait long."""
         stored = self._engine.count(IndexName.CAPTURES)
         if stored != self._stored:
             self._stored = stored
@@ -179,7 +178,7 @@ def _capture(engine: Engine, page: PagePlace) -> Capture | None:
 
 
 _MOST_WAITING = 1_000
-"""Pages beyond these that wait are left out, and counted."""
+"""Waiting pages, at most; others are left out and counted."""
 
 _MOST_STARTS, _MOST_FAULTS, _MOST_PROBLEMS = 5, 20, 5
 _NICENESS = 5
@@ -213,7 +212,7 @@ class ArrivalChecks:
         self._starts = self._left = 0
 
     def add(self, pages: Sequence[PagePlace]) -> None:
-        """Take the new pages of a file."""
+        """Queue a sample of a file's new pages."""
         chosen = self._sample.chosen(pages)
         process = self._running() if chosen else None
         for page in chosen:
@@ -227,7 +226,7 @@ class ArrivalChecks:
                 self._tell(event)
 
     def finish(self, stopping: Callable[[], bool]) -> int:
-        """Wait until what waits is checked, or `stopping` says so; return the pages left out."""
+        """Wait until all is checked or `stopping` is true; return the number left out."""
         process = self._process
         if process is not None:
             process.no_more()
@@ -266,7 +265,7 @@ class _ArrivalProcess:
         self._send(settings)
 
     def hand_over(self, page: PagePlace) -> bool:
-        """Return whether the process takes a page; it checks it when it gets round to it."""
+        """Queue a page for the process; return whether it was accepted."""
         _, is_writable, _ = select.select([], [self._process.connection], [], 0)
         if len(self.waiting) >= _MOST_WAITING or not is_writable:
             return False
@@ -275,7 +274,7 @@ class _ArrivalProcess:
         return True
 
     def no_more(self) -> None:
-        """Let the process end when it has checked what waits."""
+        """Let the process end once all waiting pages are checked."""
         self._send(None)
 
     def _send(self, message: object) -> None:
@@ -307,7 +306,7 @@ def run_arrival_checks(
     connection: "Connection[ArrivalEvent, Any]",
     open_playback: Callable[[Settings], AbstractContextManager[ArchivePlayback]],
 ) -> None:
-    """Check the pages that come over a connection, after the settings, until it is closed."""
+    """Check pages received over a connection, after the settings, until it is closed."""
     settings: Settings = connection.recv()
     arrivals = _arrivals(connection)
     os.nice(_NICENESS)
@@ -321,7 +320,7 @@ def run_arrival_checks(
 
 
 def _arrivals(connection: "Connection[ArrivalEvent, Any]") -> Arrivals:
-    """Return the pages that come over a connection, read by a thread."""
+    """Return the pages received over a connection, read by a thread."""
     arrivals: Arrivals = SimpleQueue()
 
     def read() -> None:

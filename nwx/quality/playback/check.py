@@ -52,7 +52,7 @@ class PlaybackReport:
     interrupted: bool = False
 
     def with_problems(self, other: "PlaybackReport") -> "PlaybackReport":
-        """Return the same figures, with the problems of another report too."""
+        """Return the same figures with the problems of another report added."""
         return replace(
             self,
             problems=(*self.problems, *other.problems),
@@ -98,7 +98,7 @@ class PlaybackTally:
 
 
 def fault_json(score: PlaybackScore, fault: Fault) -> dict[str, Any]:
-    """Return a fault as the JSON of `nwx check-playback` has it."""
+    """Return a fault as in the JSON of `nwx check-playback`."""
     return {
         "url": score.url,
         "timestamp": score.timestamp,
@@ -109,7 +109,7 @@ def fault_json(score: PlaybackScore, fault: Fault) -> dict[str, Any]:
 
 
 def score_json(score: PlaybackScore) -> dict[str, Any]:
-    """Return a score as the JSON of `nwx check-playback` has it."""
+    """Return a score as in the JSON of `nwx check-playback`."""
     return {
         "url": score.url,
         "timestamp": score.timestamp,
@@ -129,7 +129,7 @@ _FLUSH_SCORES, _FLUSH_SECONDS = 20, 5.0
 _PATIENCE_SECONDS = 60.0
 _CHANCY, _MOST_RETRIES = ("timeout", "crash", "memory"), 200
 _COUNTED_CAPTURES = 200_000
-"""In archives with no more captures pages are counted first, so that a bar can tell the rest."""
+"""In archives with at most this many captures, pages are counted first, to show progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def check_playback(
 ) -> PlaybackReport:
     """Check the chosen pages not yet checked by these rules, or repaired since.
 
-    Pages that timed out or crashed are rendered once more at the end. Scores are stored one by one:
+    Pages that timed out or crashed are rendered once more at the end. Scores are stored meanwhile:
     after `stopping` returns True, or after any error, another call continues. Raises SourceError if
     the player or the browser cannot be used, and EngineUnavailableError.
     """
@@ -175,7 +175,7 @@ def check_pages(
     pages: Iterable[Capture],
     stopping: Callable[[], bool] = lambda: False,
 ) -> PlaybackReport:
-    """Check these captures of pages, as `check_playback` does; its choice is not looked at."""
+    """Check these captures of pages as `check_playback` does, ignoring `check.choice`."""
     return _Run(engine, renderer, check, no_progress).check(pages, stopping)
 
 
@@ -299,7 +299,7 @@ def check_in_browsers(
     stopping: Callable[[], bool] = lambda: False,
     **rules: Any,
 ) -> PlaybackReport:
-    """Check pages in browsers that are started for this; `rules` are those of `PlaybackCheck`."""
+    """Check pages in newly started browsers; `rules` are options of `PlaybackCheck`."""
     with playback as target, BrowserPool(browsers, target) as pool:
         if say and not pool.sandbox:
             say(NO_SANDBOX)

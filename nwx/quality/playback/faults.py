@@ -23,7 +23,7 @@ from nwx.values.timestamps import parse_timestamp
 from nwx.values.urlkeys import urlkey
 
 SIGNALS = frozenset({"ping", "cspviolationreport", "preflight", "prefetch", "websocket"})
-"""Types of requests that nothing of a page is made of."""
+"""Types of requests that add nothing to a page."""
 
 LASTING = frozenset({"document", "stylesheet", "font"})
 """Types of resources that are the same each time, whatever their address looks like."""
@@ -77,7 +77,7 @@ def _is_moment(value: str, timestamp: str) -> bool:
 
 
 def _clocks(timestamp: str) -> Iterator[float]:
-    """Yield the time of the page, and now, as far back as a check may have begun."""
+    """Yield the present, allowing for checks begun earlier, and the time of the page."""
     yield time.time() - _AFTER_SECONDS / 2
     try:
         yield parse_timestamp(timestamp).timestamp()
@@ -111,7 +111,7 @@ class Suspect(NamedTuple):
 class Suspects:
     """Resources to look up in the archive, and the number of ignored requests.
 
-    Ignored are requests that failed in the crawl too, or that no crawl can have captured.
+    Ignored requests failed in the crawl too, or cannot have been captured by any crawl.
     """
 
     found: tuple[Suspect, ...]
@@ -200,7 +200,7 @@ def _is_shown(one: PageResource) -> bool:
 MOST_DETAIL_CHARACTERS = 200
 
 ERROR_ONLY = "archived with an error only"
-"""The detail of faults that are mended once their resource is captured with success."""
+"""The detail of faults that are repaired once their resource is captured successfully."""
 
 _OF_NETWORK = "Failed to load resource"
 _REFUSED = (
@@ -217,7 +217,7 @@ _PROBLEMS = {
 
 
 class FarResource(NamedTuple):
-    """A resource, and how long after the page it was captured, in seconds; less than 0: before."""
+    """A resource, and the seconds from the page's capture to its own, negative if before."""
 
     url: str
     status: int
@@ -226,7 +226,7 @@ class FarResource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Distances:
-    """The worst and the mean distance, in seconds, None without resources; and those too far."""
+    """Worst and mean distance in seconds, None without resources, and the resources too far."""
 
     worst: int | None = None
     mean: int | None = None
@@ -267,7 +267,7 @@ class PageEvidence:
 
     `info` lists the resources loaded by the crawl's browser, None if unknown. `statuses` maps
     urlkeys of `suspects` to their lowest archived status code; urlkeys without a capture have no
-    key. `originals` has those that are missing of urlkeys with revisits only.
+    key. `originals` has the missing originals of urlkeys with revisits only.
     """
 
     render: PageRender
@@ -297,7 +297,7 @@ def resource_faults(
     statuses: Mapping[str, int],
     originals: Mapping[str, WantedOriginal] = MappingProxyType({}),
 ) -> Iterator[Fault]:
-    """Yield the resources that are missing, without their original, or failed."""
+    """Yield the faults of resources that are missing, lack their original, or failed."""
     for one in found:
         archived = statuses.get(one.urlkey)
         if original := originals.get(one.urlkey):
@@ -338,7 +338,7 @@ def wrong_status(render: PageRender, captured: int | None) -> Iterator[Fault]:
 def short_text(render: PageRender, text: str | None, alike: float | None) -> Iterator[Fault]:
     """Yield a fault if a page shows less than half of the text that the crawl's browser showed.
 
-    `alike` is how alike the texts are; a page that never loaded has other faults.
+    `alike` is the likeness of the texts; a page that never loaded has other faults.
     """
     if not text or alike is None or render.problem or len(text) < _LEAST_TEXT:
         return
@@ -358,7 +358,7 @@ def _far(distances: Distances) -> Iterator[Fault]:
 def _console(render: PageRender, info: PageInfo | None, *, has_lost: bool) -> Iterator[Fault]:
     """Yield a fault for script errors that the page may not have had in its crawl.
 
-    Pages have errors of their own, so errors count only if there are more than in the crawl's
+    Pages may have errors anyway, so errors count only if there are more than in the crawl's
     browser, or resources are missing.
     """
     known = info.js_errors if info else None

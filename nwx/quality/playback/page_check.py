@@ -1,4 +1,4 @@
-"""One page in playback compared with what its crawl kept of it: a score."""
+"""Comparison of a page in playback with the data of its crawl, and its score."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ MOST_SECONDS_APART = 30 * 86_400
 """Renders further from the capture of a page are not of its crawl."""
 
 VIEWPORT = (1920, 1080)
-"""Width and height where there is no screenshot to go by, as Browsertrix has them."""
+"""Width and height for pages without a screenshot, as in Browsertrix."""
 
 _OF_PLAYBACK = "playback"
 _WIDTHS, _HEIGHTS = (320, 3840), (240, 2160)
@@ -95,7 +95,7 @@ class CrawlRenders:
         read: Callable[[StoredRender], _Read],
         problems: list[str],
     ) -> "_Found[_Read]":
-        """Return the first render that can be read, and is not of playback."""
+        """Return the first readable render that is not from playback."""
         for capture in captures:
             try:
                 stored = read_render(self._places, capture)
@@ -122,7 +122,7 @@ def _is_near(render: Capture, page: Capture) -> bool:
 
 
 def _picture(stored: StoredRender) -> tuple[bytes, tuple[int, int]]:
-    """Return a screenshot, and the first screen of the browser that took it."""
+    """Return a screenshot, and the size of the first screen of the browser that took it."""
     width, height = decoded(stored.payload).size
     if not _WIDTHS[0] <= width <= _WIDTHS[1]:
         width = VIEWPORT[0]
@@ -134,10 +134,10 @@ def _picture(stored: StoredRender) -> tuple[bytes, tuple[int, int]]:
 FLAWS = frozenset(
     {FaultKind.STATUS, FaultKind.LEAK, FaultKind.CONSOLE, FaultKind.FAR, FaultKind.REFUSED}
 )
-"""Faults beside which a page may look as it should."""
+"""Faults with which a page may still look right."""
 
 WEIGHTS = {"document": 5, "stylesheet": 8, "script": 4, "media": 3, "image": 2}
-"""How much a resource counts by its type; others count 1."""
+"""The weights of resources by type; others have 1."""
 
 _FATAL = frozenset({FaultKind.CRASH, FaultKind.REDIRECT_LOOP})
 _LOST = frozenset({FaultKind.MISSING, FaultKind.ORIGINAL, FaultKind.FAILED})
@@ -179,10 +179,10 @@ def _weight(types: Iterable[str]) -> int:
 
 
 RULES = "3"
-"""The version of the rules for faults and scores: pages are checked again where it is a new one."""
+"""The version of the rules for faults and scores: pages are checked again when it changes."""
 
 FAR_SECONDS = 30 * 86_400
-"""Resources further from their page in time than this are faults, unless asked otherwise."""
+"""By default, resources captured further from their page than this are faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class CheckedPage:
 
 
 class PageCheck:
-    """Compares pages in playback with what their crawl kept of them."""
+    """Compares pages in playback with the data of their crawl."""
 
     def __init__(self, engine: Engine, far_seconds: float = FAR_SECONDS) -> None:
         self._engine = engine

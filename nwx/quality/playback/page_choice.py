@@ -1,4 +1,4 @@
-"""Which captures of pages are rendered or checked."""
+"""The choice of captures of pages to render or check."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -83,7 +83,7 @@ def sampled(pages: Iterable[Capture], number: int) -> list[Capture]:
 
 
 def chance_of(id: str) -> int:
-    """Return a number below 2**64 that is always the same for the id of a capture, else random."""
+    """Return a pseudorandom number below 2**64 that is always the same for a capture's id."""
     digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
@@ -121,7 +121,7 @@ def _batch(engine: Engine, choice: PageChoice, start: str) -> tuple[list[Capture
 
 
 def _of_url(captures: Iterable[Capture], choice: PageChoice) -> list[Capture]:
-    """Return the pages among the captures of a URL that are chosen."""
+    """Return the chosen pages among the captures of a URL."""
     found = [
         capture
         for capture in captures
@@ -160,14 +160,14 @@ def repaired_pages(engine: Engine, collection: str = "") -> set[str]:
 
 
 def repaired_captures(engine: Engine) -> list[Capture]:
-    """Return those captures themselves, of all collections."""
+    """Return the captures that may play better now, of all collections."""
     repaired = _repaired(engine, "")
     marks = {CaptureMark(score.id, score.urlkey, score.timestamp) for score in repaired}
     return list(marked_captures(engine, sorted(marks)).values())
 
 
 def _repaired(engine: Engine, collection: str) -> Iterator[PlaybackScore]:
-    """Yield the scores of those pages; one that lacked things of both kinds may come twice."""
+    """Yield the scores of such captures, once for each repaired kind of fault."""
     for batch in _batches(engine, collection):
         statuses = engine.statuses(sorted({key for _, lacking in batch for key in lacking}))
         there = {key for key, status in statuses.items() if status < FIRST_BAD}
@@ -177,7 +177,7 @@ def _repaired(engine: Engine, collection: str) -> Iterator[PlaybackScore]:
 def _batches(
     engine: Engine, collection: str
 ) -> Iterator[list[tuple[PlaybackScore, Collection[str]]]]:
-    """Yield scores, each with urlkeys of what its page lacks."""
+    """Yield scores, each with the urlkeys of resources that its page lacked."""
     batch: list[tuple[PlaybackScore, Collection[str]]] = []
     keys = 0
     lacking: Collection[str]
