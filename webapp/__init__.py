@@ -1,4 +1,4 @@
-"""The web application of nwx: search pages, a JSON API, exports and the way to playback."""
+"""The web application of nwx: search pages, a JSON API, exports and links to playback."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ __all__ = ["create_app"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load all pages once somebody asks for them: `nwx dedup-server` needs none."""
+    """Import the application on first use: `nwx dedup-server` needs no pages."""
     if name != "create_app":
         raise AttributeError(name)
     from webapp.application import create_app

@@ -128,7 +128,7 @@ BODY_LIMITS = {
     "/api/pictures/similar": picture_pages.MOST_UPLOADED,
     "/crawls/": crawls.EDITOR_FORM_BYTES,
 }
-"""How long a body those without a token may send to paths that begin so, where it may be long."""
+"""Path prefixes to the body size in bytes that clients without a token may send to them."""
 
 POLICY = "; ".join(
     (
@@ -165,26 +165,26 @@ def create_app(
 ) -> Flask:
     """Return the web application of an open engine, ready for a WSGI server.
 
-    Without an engine it is that of the archive which the environment names,
-    with its tokens and users, as `gunicorn 'webapp.application:create_app()'`
-    wants it; playback is then off, and each process has limits of its own.
-    Captures are played at `replay_url`, or at `replay_port` of
-    `replay_host`, which is another name of the host that a reader came by
-    where it is not given; with neither, pages say that playback is off.
-    `loopback` is the address of this machine that the service listens at.
-    `search_url` is the address of these pages where readers come by another
-    than the one they ask for, as behind a reverse proxy. `triples` are the
-    settings of the archive, which lead to its store of triples.
-    `places` is told which files are about to be played, `playback` tells
-    whether it runs. `cdx_sources` are asked for captures beside the engine;
-    with `cdx_token`, whoever has it may write captures. Pages of
-    `cdx_origins` may read what the CDX server answers. With `queue_token`,
-    whoever has it may send URLs to the crawler's queue, lease them within
-    `queue_limits`, and save crawl specifications. `limits` bounds what is
-    answered at once. Without `users` everybody is a reader; `proxies` tells
-    whose requests come through a reverse proxy. `passes` are those of the
-    playback that runs beside, which asks in place of readers. The engine is
-    used by several threads at once and stays open: whoever opened it closes it.
+    Without an engine, the archive, tokens and users come from environment
+    variables, as for `gunicorn 'webapp.application:create_app()'`; playback
+    is then off, and each process has separate limits.
+    Captures are played at `replay_url`, or at `replay_port` of `replay_host`
+    (by default another name of the host in the reader's request); with
+    neither, pages say that playback is off.
+    `loopback` is the local address that the service listens at. `search_url`
+    is the address of these pages if it differs from the requested one, as
+    behind a reverse proxy. `triples` are the settings of the archive, used
+    to open its triple store.
+    `places` registers files before they are played; `playback` returns the
+    state of playback. `cdx_sources` are more sources of captures, in addition
+    to the engine; a client with `cdx_token` may write captures. Pages of
+    `cdx_origins` may read answers of the CDX server. A client with
+    `queue_token` may send URLs to the crawler's queue, lease them within
+    `queue_limits`, and save crawl specifications. `limits` bounds concurrent
+    answers. Without `users` everybody is a reader; `proxies` lists the trusted
+    reverse proxies. `passes` are the passes of the playback process, which
+    sends requests on behalf of readers. Several threads use the engine at
+    once; the caller closes it.
     """
     if engine is None:
         return _app_of_environment()
@@ -229,7 +229,7 @@ def create_app(
 
 
 def _app_of_environment() -> Flask:
-    """Return the application of the archive that the environment names."""
+    """Return the application of the archive that environment variables set."""
     settings = load_settings({})
     kept = settings.users
     options = user_options(kept.users, (), kept.access_token)
@@ -306,7 +306,7 @@ def _prepare_templates(app: Flask) -> None:
     address = kept_addresses()
 
     def static(name: str) -> str:
-        # A new version of nwx has new addresses of static files.
+        # The version in the URL makes browsers reload static files after an upgrade.
         return address("static", filename=name, v=nwx.__version__)
 
     app.jinja_env.globals.update(
@@ -321,7 +321,7 @@ def _prepare_templates(app: Flask) -> None:
 
 
 def _common() -> dict[str, object]:
-    """Return what every template may use."""
+    """Return the variables available in every template."""
     found = service()
     return {
         "title": found.title,
@@ -335,7 +335,7 @@ def _common() -> dict[str, object]:
 
 
 def _protect(response: Response) -> Response:
-    """Forbid whatever a page made of archived text has no need of."""
+    """Set security headers that forbid what pages of archived text do not need."""
     headers = response.headers
     headers.setdefault("Content-Security-Policy", POLICY)
     headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -1,4 +1,4 @@
-"""The pages of entities, and what they and programs can ask."""
+"""Pages of entities, and the SPARQL endpoint for browsers and programs."""
 
 import json
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ _LONGEST_NAME = 200
 
 @blueprint.get("", endpoint="show")
 def show_entities() -> ResponseReturnValue:
-    """List entities, those that most captures mention first; or show one."""
+    """List entities, by number of captures that mention them, descending; or show one."""
     if "iri" in request.args:
         return _entity(parameters.text(request.args, "iri", 2_000))
     text = parameters.text(request.args, "q", _LONGEST_NAME)
@@ -151,7 +151,7 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """A value in a table: what is said of it, and where it leads."""
+    """A value in a result table: its text, its kind and whether it links to an entity page."""
 
     text: str
     kind: str
@@ -161,7 +161,7 @@ class ShownCell:
 @sparql_blueprint.route("", methods=["GET", "POST"], endpoint="show")
 @open_to_all
 def answer_sparql() -> ResponseReturnValue:
-    """Answer a query, or show the form for one."""
+    """Answer a query, or show the query form."""
     try:
         query = _read_query()
         if query is None:
@@ -177,7 +177,7 @@ def answer_sparql() -> ResponseReturnValue:
 
 
 def _read_query() -> "SparqlQuery | None":
-    """Return the query of a request, None where it has none; raises UsageError, HTTPException."""
+    """Return the query of a request, or None; raises UsageError or HTTPException."""
     fields: Any = request.args
     text = ""
     if request.method == "POST":
@@ -241,7 +241,7 @@ def _answered(query: "SparqlQuery") -> ResponseReturnValue:
 
 
 def _is_for_people() -> bool:
-    """Whether the request is that of a browser, which asks for pages first."""
+    """Return whether the request comes from a browser, which prefers HTML to JSON."""
     accepted = request.accept_mimetypes
     return bool(accepted) and accepted.quality(_HTML) > accepted.quality("application/json")
 
@@ -289,7 +289,7 @@ def _lines(answer: "QueryAnswer | None") -> list[str]:
 
 
 def _table(answer: "QueryAnswer") -> dict[str, Any]:
-    """Return the columns and rows of an answer, or the truth of a question."""
+    """Return the columns and rows of a SELECT answer, or the truth value of an ASK answer."""
     if answer.kind == "triples":
         return {}
     found: Any = json.loads(answer.data)

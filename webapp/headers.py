@@ -1,4 +1,4 @@
-"""The Host and Authorization headers: what names a host, and who has a token."""
+"""Host and Authorization headers: valid host names, and token checks."""
 
 import hmac
 import ipaddress
@@ -14,13 +14,13 @@ from flask import request
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 ShortAnswers = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes] | None]
-"""As a WSGI application; None stands for an answer that it cannot give at once."""
+"""A WSGI application that returns None if it cannot answer at once."""
 
 ROBOTS = ("X-Robots-Tag", "noindex, nofollow")
-"""The header by which search engines keep what they have come by out of their results."""
+"""The header that keeps pages out of the results of search engines."""
 
 ROBOTS_TXT = "User-agent: *\nDisallow: /\n"
-"""Keeps crawlers away: an archive's pages are no pages of their own, and without end."""
+"""Keeps crawlers away: an archive's pages are copies, and without end."""
 
 _GIVEN = "nwx.host"
 _MOST_CHARACTERS = 262
@@ -32,7 +32,7 @@ _REFUSED = b"the Host header names no host; ask by a name, or by an IP address\n
 
 
 class HostCheck:
-    """An application that is only asked by names that a host can have."""
+    """WSGI middleware that lets only requests with a valid Host header through."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -40,7 +40,7 @@ class HostCheck:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer a request, with 400 where its host cannot be one."""
+        """Answer a request; 400 if its Host header is invalid."""
         given = environ.get("HTTP_HOST")
         if given is not None:
             if not is_host(given):
@@ -60,14 +60,14 @@ class HostCheck:
 
 @lru_cache(1_000)
 def is_host(given: str) -> bool:
-    """Return whether a Host header can name a host."""
+    """Return whether a Host header is a valid host name or IPv6 address, with optional port."""
     return len(given) <= _MOST_CHARACTERS and _HOST.fullmatch(given) is not None
 
 
 def is_known_host(given: str, names: Collection[str] | None) -> bool:
-    """Return whether a service with these names is meant by a Host header; None is any name.
+    """Return whether a Host header is one of these names (None: any name) or an IP address.
 
-    A name that its owner points at this machine would let pages of theirs read what is here.
+    Prevents DNS rebinding: pages of a foreign name that resolves to this machine could read it.
     """
     name = hostname(given).rstrip(".")
     if names is None or name in names:
@@ -79,50 +79,50 @@ def is_known_host(given: str, names: Collection[str] | None) -> bool:
 
 
 def given_host(environ: dict[str, Any]) -> str:
-    """Return the Host header as the client sent it, "" where there was none."""
+    """Return the Host header as the client sent it, or ""."""
     return str(environ.get(_GIVEN) or environ.get("HTTP_HOST") or "")
 
 
 @lru_cache(1_000)
 def hostname(netloc: str) -> str:
-    """Return the host of a host and port, an IPv6 address in its brackets."""
+    """Return the host part of `host:port`; IPv6 addresses keep their brackets."""
     host = urlsplit(f"//{netloc}").hostname or "localhost"
     return f"[{host}]" if ":" in host else host
 
 
 def playback_host(host: str) -> str:
-    """Return the name at which captures of a service at a host are played, if none is given.
+    """Return the default playback host of a service at a host.
 
-    Cookies and storage go by the name, whatever the port. This machine has two:
-    `localhost` is for captures, its address for the pages.
+    Cookies and storage are separated by host name, not by port. On the local
+    machine, `localhost` is for captures, its address for the pages.
     """
     return "localhost" if host in ("127.0.0.1", "[::1]") else host
 
 
 def pages_host(host: str, loopback: str) -> str:
-    """Return the name of the pages whose captures are played at a host."""
+    """Return the host of the pages that belong to a playback host."""
     return loopback if host == "localhost" else host
 
 
 def request_host() -> str:
-    """Return host and port by which the client reaches this service."""
+    """Return the host and port of this service as the client sees them."""
     return str(request.environ.get(_GIVEN) or request.host)
 
 
 def host_url() -> str:
-    """Return the address of the host by which the client reaches this service, without a slash."""
+    """Return scheme, host and port of this service as the client sees them, without a slash."""
     return f"{request.scheme}://{request_host()}"
 
 
 def root_url() -> str:
-    """Return the address at which the client finds the home page, without a slash."""
+    """Return the address of the home page as the client sees it, without a final slash."""
     return f"{host_url()}{request.script_root}"
 
 
 def has_token(header: str, token: str, *, basic: bool = False) -> bool:
-    """Return whether an Authorization header holds a token; there must be one to be held.
+    """Return whether an Authorization header holds a token; False if `token` is empty.
 
-    With `basic` the token may be a password: followers of a CDX server have no other header.
+    With `basic` the token may be a password: CDX server followers can only send that.
     """
     scheme, _, text = header.partition(" ")
     given, scheme = text.strip().encode("utf-8", "replace"), scheme.lower()

@@ -1,4 +1,4 @@
-"""Crawl-time deduplication over HTTP: is a payload held already, and where?"""
+"""Crawl-time deduplication over HTTP: whether a payload is in the archive, and where."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -29,23 +29,23 @@ _MOST_DIGITS = 200
 
 
 class DuplicateScope(StrEnum):
-    """Whose payloads count: those of the same URL, or of any."""
+    """Where originals are looked up: captures of the same URL, or of any URL."""
 
     URL = "url"
     ANY = "any"
 
 
 class Truth(StrEnum):
-    """Yes or no."""
+    """A boolean parameter: 1 or 0."""
 
     YES = "1"
     NO = "0"
 
 
 def prepare_dedup(app: Flask, engine: Engine, places: ArchivedPlaces | None = None) -> None:
-    """Let an application answer `/dedup` from an engine.
+    """Add the route `/dedup`, answered from an engine, to an application.
 
-    `places` is told of originals before they may be played.
+    `places` registers the files of originals, so that these can be played.
     """
     app.extensions[_EXTENSION] = (FilePlaces(engine), places)
     app.register_blueprint(blueprint)
@@ -53,7 +53,7 @@ def prepare_dedup(app: Flask, engine: Engine, places: ArchivedPlaces | None = No
 
 @blueprint.get("/dedup")
 def dedup() -> ResponseReturnValue:
-    """Answer whether a payload of a digest is held, by the policy that is asked for."""
+    """Answer whether the archive has the payload of a digest, by the requested policy."""
     check_parameters(request.args, DEDUP_PARAMETERS)
     ledger, places = current_app.extensions[_EXTENSION]
     asked = parameters.text(request.args, "digest", _MOST_DIGITS)
@@ -68,7 +68,7 @@ def dedup() -> ResponseReturnValue:
 
 @blueprint.errorhandler(NwxError)
 def _failed(error: NwxError) -> Response:
-    """Answer with JSON; what is asked of a crawl must not be answered by an outage."""
+    """Answer with a JSON error: an outage must not read as "not a duplicate"."""
     status = status_of(error)
     response = jsonify(error={"status": status, "message": str(error)})
     response.status_code = status
@@ -114,7 +114,7 @@ def _policy(fetched: Fetched) -> Policy:
 
 
 def _listed(name: str, *, lower: bool = True) -> tuple[str, ...]:
-    """Return the values of a parameter that may be repeated, or have several apart by commas."""
+    """Return the values of a parameter that may be repeated or separated by commas."""
     texts = ",".join(request.args.getlist(name)).split(",")
     found = tuple(text.strip() for text in texts if text.strip())
     if len(found) > parameters.MAX_REPEATED or sum(map(len, found)) > parameters.MAX_VALUE:
@@ -131,7 +131,7 @@ def _days(text: str) -> float | None:
 
 
 def _answer(digest: str, finding: FoundOriginal) -> DedupAnswer:
-    """Return what is found, in the spelling of the digest that was asked for."""
+    """Return the finding as an answer, with the digest spelled as in the request."""
     if finding.original is None:
         return DedupAnswer(False, digest, finding.reason)
     return DedupAnswer(True, digest, **_original(finding.original))

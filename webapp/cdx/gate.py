@@ -1,9 +1,9 @@
-"""The short way to short answers.
+"""A fast path for short CDX answers.
 
-Crawlers look one URL up after the other, thousands a second, and most of
-that time would go into what pages need and these answers do not. A plain
-question is answered here where the answer is short; a long answer, and an
-error, go the usual way as far as they have come.
+Crawlers look up thousands of URLs a second, and most of that time would go
+into the page framework. Plain questions with short answers are answered
+before it; long answers and errors are handed on to the application, with
+what has been read so far.
 """
 
 import re
@@ -39,7 +39,7 @@ from webapp.site.question_limits import client_waits
 
 _PATH = re.compile(rf"(?:/([^/]+))?/cdx(?:/({'|'.join((*DIALECTS, *SPELLINGS))}))?")
 BEGUN = "nwx.cdx-answer"
-"""Where the usual way finds an answer that has begun, or its error."""
+"""The environment key of an answer that has begun, or of its error, for the application."""
 
 _NOT_SO_PLAIN = ("q", "gzip", "withOriginals")
 _OF_ONE_URL = frozenset(
@@ -49,11 +49,11 @@ _OF_ONE_URL = frozenset(
         *("fl", "fields", "output", "digest"),
     )
 )
-"""The parameters of a question that is answered at once."""
+"""The parameters that a question answered at once may have."""
 
 
 class Gate:
-    """An application behind a gate that answers short questions itself."""
+    """WSGI middleware that answers short CDX questions and hands on all other requests."""
 
     def __init__(self, app: Flask, application: Application, service: CdxService) -> None:
         self._app = app
@@ -63,7 +63,7 @@ class Gate:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer a request, here or behind the gate."""
+        """Answer a request directly or by the application."""
         begun = environ[BEGUN] if BEGUN in environ else self._begun(environ)
         if isinstance(begun, BegunAnswer) and begun.ended:
             return self._sent(begun, environ, start_response)
@@ -79,9 +79,9 @@ class Gate:
     def at_once(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes] | None:
-        """Return a short answer that is read from this machine's disks, None for all others.
+        """Return a short answer read from local disks, or None.
 
-        What has begun of a longer one is left in the environment for `__call__`.
+        The beginning of a longer answer stays in the environment for `__call__`.
         """
         if not (self._service.server.source.is_local and is_host(environ.get("HTTP_HOST", ""))):
             return None
@@ -105,7 +105,7 @@ class Gate:
         return (body,)
 
     def _begun(self, environ: dict[str, Any]) -> BegunAnswer | NwxError | None:
-        """Return the beginning of the answer to a plain question, or its error."""
+        """Return the beginning of the answer to a plain question or its error, else None."""
         if environ["REQUEST_METHOD"] != "GET":
             return None
         path = _PATH.fullmatch(environ["PATH_INFO"])
@@ -132,7 +132,10 @@ class Gate:
             return error
 
     def _must_wait(self, environ: dict[str, Any]) -> bool:
-        """Charge a question; who has to wait is told so behind the gate."""
+        """Charge a question to the client's limit; return whether the client must wait.
+
+        The application then sends the refusal.
+        """
         limits: ClientLimits | None = self._app.extensions.get(LIMITS_EXTENSION)
         if limits is None:
             return False
@@ -162,7 +165,7 @@ def _further_headers(
 
 
 def _is_of_one_url(query_string: str) -> bool:
-    """Return whether a question is plainly one for the captures of a single URL."""
+    """Return whether a question has only parameters of look-ups of a single URL."""
     for part in query_string.split("&"):
         name, _, value = part.partition("=")
         if name not in _OF_ONE_URL or (name == "url" and is_pattern(value)):
@@ -173,9 +176,9 @@ def _is_of_one_url(query_string: str) -> bool:
 def asked(
     service: CdxService, server: CdxServer, parameters: Parameters, collection: str, variant: str
 ) -> Answer:
-    """Return the answer to what is asked at an address that ends with a variant."""
-    # Crawlers that want digests in a spelling speak the dialect of the Internet Archive, and so do
-    # clients that page by resume keys, which pywb does not have.
+    """Return the answer to the parameters of a request for a variant of the CDX server."""
+    # Crawlers that want a digest spelling use the dialect of the Internet Archive; so do clients
+    # that page by resume keys, which pywb lacks.
     is_ia = variant in SPELLINGS or (
         not variant and (parameters.text("resumeKey") or parameters.truth("showResumeKey"))
     )

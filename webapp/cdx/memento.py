@@ -1,8 +1,8 @@
 """Memento (RFC 7089): TimeMaps, which list the captures of a URL, and TimeGates, which find one.
 
 TimeMaps are `/timemap/link/URL`; as JSON and CDXJ they are the lines of
-the CDX server, as in pywb. TimeGates are `/timegate/URL`. Both are there
-for one collection too: `/<collection>/timemap/link/URL`.
+the CDX server, as in pywb. TimeGates are `/timegate/URL`. Both exist
+per collection too: `/<collection>/timemap/link/URL`.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def timemap(form: str, asked: str, collection: str = "") -> ResponseReturnValue:
 @blueprint.route("/timegate/<path:asked>", merge_slashes=False)
 @blueprint.route(f"/{_COLLECTION}/timegate/<path:asked>", merge_slashes=False)
 def timegate(asked: str, collection: str = "") -> ResponseReturnValue:
-    """Lead to the capture of a URL that is closest to the time in Accept-Datetime, or newest."""
+    """Redirect to the capture of a URL closest to the time in Accept-Datetime, or to the newest."""
     if collection:
         require_write(collection)
     url = _raw_behind("/timegate/")
@@ -78,9 +78,9 @@ def timegate(asked: str, collection: str = "") -> ResponseReturnValue:
 
 
 class _Addresses:
-    """The addresses of what is known of a URL, as the client reaches this server.
+    """The Memento addresses of a URL, as the client sees them.
 
-    Raises NotFound where captures are not played anywhere.
+    Raises NotFound if playback is off.
     """
 
     def __init__(self, service: CdxService, url: str, collection: str) -> None:
@@ -98,12 +98,12 @@ class _Addresses:
         self.timegate = f"{here}/timegate/{self._url}"
 
     def memento(self, row: CdxRow) -> str:
-        """Return where a capture is played."""
+        """Return the playback address of a capture."""
         return f"{self._replay}/{row.timestamp}/{quote(row.url, safe=SAFE)}"
 
 
 def _raw_behind(start: str) -> str:
-    """Return the URL that stands in an address, as the client sent it, its query included."""
+    """Return the URL at the end of the request path, as the client sent it, with its query."""
     raw = str(request.environ.get("REQUEST_URI") or request.full_path.removesuffix("?"))
     url = raw.partition(start)[2]
     if len(url) > MOST_VALUE_CHARACTERS:
@@ -118,7 +118,7 @@ def _captures(url: str, collection: str, **parameters: str) -> Iterator[CdxRow]:
 
 
 def _wanted_time() -> str:
-    """Return the timestamp that a client wants, that of now where it does not say."""
+    """Return the timestamp in Accept-Datetime, by default the current time."""
     text = request.headers.get("Accept-Datetime", "")
     if not text:
         return to_timestamp(datetime.now(UTC))
@@ -160,7 +160,7 @@ def _link(address: str, rel: str, **attributes: str) -> str:
 
 
 def _http_date(row: CdxRow) -> str:
-    """Return the time of a capture as HTTP writes it, "" where it has none that is one."""
+    """Return the time of a capture as an HTTP date, "" if its timestamp is invalid."""
     try:
         instant = parse_timestamp(row.timestamp + "00000101000000"[len(row.timestamp) :])
         return format_datetime(instant, usegmt=True)

@@ -1,4 +1,4 @@
-"""What programs can ask of the CDX server, Memento and crawl-time deduplication."""
+"""OpenAPI operations of the CDX server, Memento and crawl-time deduplication."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -13,7 +13,7 @@ from webapp.site.openapi import COUNT, ERRORS, TEXT, Json, Operation, Parameter
 
 @dataclass(frozen=True, slots=True)
 class DedupAnswer:
-    """Whether a payload is held: the capture that holds it, or the reason why none does."""
+    """Whether the archive has a payload: the original capture, or the reason why none counts."""
 
     found: bool
     digest: str

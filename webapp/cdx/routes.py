@@ -1,4 +1,4 @@
-"""The CDX server at its addresses: look-ups, captures that crawlers send, followers."""
+"""Routes of the CDX server: look-ups, captures sent by crawlers, replication to followers."""
 
 import json
 from base64 import b64encode
@@ -50,12 +50,12 @@ MOST_NAME = 200
 
 
 def add_lines(collection: str) -> Response:
-    """Store the captures of the CDX lines that were sent."""
+    """Store the captures of the CDX lines in the request."""
     return _answer(collection, load_lines, "Added")
 
 
 def delete_lines(collection: str) -> Response:
-    """Delete the captures of the CDX lines that were sent."""
+    """Delete the captures of the CDX lines in the request."""
     return _answer(collection, unload_lines, "Deleted")
 
 
@@ -67,7 +67,7 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
         raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
     skip_bad = _skips_bad_lines()
     _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
-    # The server has read all of it: a client that is slow must not keep others from writing.
+    # The server has read the whole body: a slow client must not block other writers.
     body = request.environ["wsgi.input"]
     _check_plain(body.read(len(_GZIP)) == _GZIP)
     body.seek(0)
@@ -84,7 +84,7 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
 
 
 def authorized(*, basic: bool = False) -> Engine:
-    """Return the engine for whoever has the token; raises Forbidden or Unauthorized."""
+    """Return the engine if the request has the token; raises Forbidden or Unauthorized."""
     found = cdx_service()
     if found.engine is None or not found.token:
         raise Forbidden("writing is off here; it needs an archive, and NWX_CDX_TOKEN to be set")
@@ -101,7 +101,7 @@ def authorized(*, basic: bool = False) -> Engine:
 
 
 def _check_plain(packed: bool) -> None:
-    """Raise UnsupportedMediaType on a packed body, of which each line would be a bad one."""
+    """Raise UnsupportedMediaType if the body is compressed: each of its lines would be bad."""
     if packed:
         raise UnsupportedMediaType("the body is compressed; send lines of plain text")
 
@@ -130,7 +130,7 @@ def changes(collection: str) -> Response:
 
 
 def _json_lines(batches: Iterator[NumberedBatch]) -> Iterator[bytes]:
-    """Yield an array with an object on each line, as OutbackCDX writes it."""
+    """Yield a JSON array with an object on each line, as OutbackCDX writes it."""
     start = b"[\n"
     for number, data in batches:
         encoded = b64encode(data)
@@ -140,14 +140,14 @@ def _json_lines(batches: Iterator[NumberedBatch]) -> Iterator[bytes]:
 
 
 def sequence(collection: str) -> Response:
-    """Answer with the number of the last change."""
+    """Answer with the sequence number of the last change."""
     engine = _engine_of(collection)
     number = str(ChangeFeed(engine, collection).sequence())
     return Response(number, mimetype="text/plain", headers={BY_BATCH: "batches"})
 
 
 def aliases(collection: str) -> Response:
-    """List aliases from a urlkey on."""
+    """List aliases in order, starting at a urlkey."""
     asked = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
     known = _engine_of(collection).aliases.of(collection) or Aliases()
     found = (one._asdict() for one in known if one.alias >= asked.text("key"))
@@ -167,11 +167,11 @@ blueprint = Blueprint("cdx", __name__)
 VARIANTS = ",".join((*DIALECTS, *SPELLINGS))
 _GATE_EXTENSION = "nwx-cdx-gate"
 ALL_OF_IA = "web"
-"""What stands for all collections in addresses of the Internet Archive, where none is named so."""
+"""The name for all collections in addresses of the Internet Archive, unless a collection has it."""
 
 
 class CollectionName(BaseConverter):
-    """The first part of an address where it names a collection and no page."""
+    """Converter of the first path segment if it is a collection, not a page."""
 
     regex = r"[^/]+"
 
@@ -180,7 +180,7 @@ class CollectionName(BaseConverter):
         self._pages: frozenset[str] = frozenset()
 
     def to_python(self, value: str) -> str:
-        """Return the name; raises ValidationError on what a page is called."""
+        """Return the name; raises ValidationError on the name of a page."""
         if not self._pages:
             starts = (rule.rule.split("/")[1] for rule in self.map.iter_rules())
             self._pages = frozenset(start for start in starts if not start.startswith("<"))
@@ -190,9 +190,9 @@ class CollectionName(BaseConverter):
 
 
 def prepare_cdx(app: Flask, service: CdxService) -> None:
-    """Make an application ready for the addresses of a CDX server."""
+    """Register the CDX server and its fast path in an application."""
     if service.token:
-        # Loads the list of public suffixes, which the first captures to be stored would wait for.
+        # Loads the public suffix list, so that the first write does not wait for it.
         url_parts("http://example.org/")
     app.extensions[CDX_EXTENSION] = service
     app.url_map.converters["collection"] = CollectionName
@@ -201,7 +201,7 @@ def prepare_cdx(app: Flask, service: CdxService) -> None:
 
 
 def at_once_of(app: Flask) -> ShortAnswers:
-    """Return what gives the short answers of an application with a CDX server, None for others."""
+    """Return the function for short answers of an application with a CDX server."""
     gate: Gate = app.extensions[_GATE_EXTENSION]
     return gate.at_once
 
@@ -223,13 +223,13 @@ def collection_captures(collection: str, variant: str = "") -> ResponseReturnVal
 
 @blueprint.get("/cdx/search/cdx")
 def as_internet_archive() -> ResponseReturnValue:
-    """Answer at the address that the Internet Archive has."""
+    """Answer at the address of the Internet Archive's CDX server."""
     return _answer_of_routes(IA.name)
 
 
 @blueprint.get("/<collection:collection>/timemap/cdx")
 def as_timemap(collection: str) -> ResponseReturnValue:
-    """Answer at the address that the Wayback Machine has for crawlers."""
+    """Answer at the Wayback Machine's address for crawlers."""
     if collection == ALL_OF_IA and not knows_collection(collection):
         return _answer_of_routes(IA.name)
     require_write(collection)
@@ -238,7 +238,7 @@ def as_timemap(collection: str) -> ResponseReturnValue:
 
 @blueprint.get("/<collection:collection>")
 def as_outback(collection: str) -> ResponseReturnValue:
-    """Answer at the address that OutbackCDX has."""
+    """Answer at the address of OutbackCDX."""
     asked = {"url", "urlkey", "q"} & set(request.args)
     if not asked and not knows_collection(collection):
         return _no_page()
@@ -247,7 +247,7 @@ def as_outback(collection: str) -> ResponseReturnValue:
 
 
 def _no_page() -> Response:
-    """Return a page that says so where there are pages, else a line of text."""
+    """Return the 404 page if the application has pages, else a line of text."""
     if SERVICE_EXTENSION in current_app.extensions:
         return responses.no_page()
     return _failure(404, f"there is no page {request.path}")
@@ -284,13 +284,13 @@ def _answer_of_routes(variant: str, collection: str = "") -> Response:
 
 @blueprint.errorhandler(NwxError)
 def known_failure(error: NwxError) -> Response:
-    """Return one of our errors as a line of text."""
+    """Return an NwxError as a line of text."""
     return _failure(responses.status_of(error), str(error))
 
 
 @blueprint.errorhandler(HTTPException)
 def http_failure(error: HTTPException) -> Response:
-    """Return an error of HTTP as a line of text."""
+    """Return an HTTP error as a line of text."""
     answered = _failure(error.code or 500, error.description or error.name)
     for name, value in error.get_headers():
         if name in ("Allow", "Retry-After", "WWW-Authenticate"):

@@ -1,4 +1,4 @@
-"""What the addresses of the CDX server need of the application: viewers, places, origins."""
+"""State of the CDX server's routes: viewers, files to play, allowed origins."""
 
 import re
 import threading
@@ -27,9 +27,9 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@,]+", re.IGNORECASE)
 
 
 def origins_of(texts: Iterable[str]) -> frozenset[str]:
-    """Return origins as browsers name them; `*` stands for all.
+    """Return origins in lower case, without a final slash; `*` stands for all.
 
-    Raises SettingsError for what is no origin.
+    Raises SettingsError on an invalid origin.
     """
     found = frozenset(text.strip().rstrip("/").lower() for text in texts)
     for origin in found:
@@ -41,7 +41,7 @@ def origins_of(texts: Iterable[str]) -> frozenset[str]:
 
 
 def origin_headers(asking: str, allowed: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """Return the headers by which a page of the origin `asking` may read an answer, or may not."""
+    """Return the CORS headers that allow the origin `asking` to read an answer, or do not."""
     if _ALL in allowed:
         return (("Access-Control-Allow-Origin", _ALL), _VARY)
     if not allowed:
@@ -56,7 +56,7 @@ SPELLINGS = {
     "base32": DigestForm.BARE_BASE32,
     "sha256": DigestForm.HEX,
 }
-"""What stands behind an address for crawlers that compare digests as they spell them."""
+"""Address suffixes for crawlers that compare digests as strings, and the digest form of each."""
 
 DEFAULT_STREAMS = 4
 _KNOWN_SECONDS = 5.0
@@ -66,17 +66,17 @@ _SERVERS_KEPT = 32
 
 @dataclass(slots=True)
 class CdxService:
-    """A CDX server; with an `engine` and a `token`, whoever has the token may write.
+    """A CDX server; with an `engine` and a `token`, clients with the token may write.
 
-    With an `engine` each viewer is answered from what the access rules of its
-    archive show; whoever has the token, from everything. `engines` are those
-    that the application shows to viewers.
-    `places` is told which files are about to be played. `streams` bounds how
-    many long answers are under way at once, those that read much and find
-    little too, so that some threads are always left for short ones. Pages
-    of `origins` may read answers. One that `follows` a primary takes no lines.
-    Captures are played below `replay_url`, which is `/replay` for these pages
-    themselves and "" for nowhere.
+    With an `engine`, answers contain what the access rules of the archive
+    allow the viewer; with the token, everything. `engines` are the restricted
+    engines of viewers.
+    `places` registers files before they are played. `streams` bounds the
+    number of concurrent long answers, including those that read much and find
+    little, so that some threads are always free for short ones. Pages of
+    `origins` may read answers. A server that `follows` a primary refuses writes.
+    Captures are played below `replay_url`: `/replay` for this application,
+    "" for nowhere.
     """
 
     server: CdxServer
@@ -104,7 +104,7 @@ class CdxService:
             self._folder = ArchiveFolder(self.engine)
 
     def server_for(self, app: Flask, environ: dict[str, Any]) -> CdxServer:
-        """Return the server that answers a request: with what the viewer who asks may see."""
+        """Return the server of a request, restricted to what its viewer may see."""
         shown = self.engine_for(app, environ)
         if not isinstance(shown, RestrictedEngine):
             return self.server
@@ -117,9 +117,9 @@ class CdxService:
             return found
 
     def engine_for(self, app: Flask, environ: dict[str, Any]) -> Engine | None:
-        """Return the archive as the viewer who asks may see it; None without an archive.
+        """Return the engine restricted to what the viewer may see; None without an archive.
 
-        Raises EngineUnavailableError where its folder is gone.
+        Raises EngineUnavailableError if the archive's folder is gone.
         """
         if self._folder is not None:
             self._folder.check()
@@ -130,14 +130,14 @@ class CdxService:
         return self.engines.for_viewer(viewer_of(app, environ))
 
     def cover(self, rows: Sequence[CdxRow]) -> None:
-        """Make the files of captures known to whoever is about to play them."""
+        """Register the files of captures for playback."""
         if self.places is not None:
             self.places.cover((row.collection, row.filename) for row in rows)
 
     def knows(self, server: CdxServer, collection: str) -> bool:
         """Return whether a collection has captures that a server may show.
 
-        What is known is believed for a while.
+        A positive answer is cached for 5 seconds.
         """
         with self._lock:
             if (server, collection) in self._known:
@@ -149,7 +149,7 @@ class CdxService:
 
 
 def streams_of(threads: int) -> threading.BoundedSemaphore:
-    """Return the places for long answers of a server with so many threads: all but a quarter."""
+    """Return the semaphore for long answers: three quarters of the threads, at least 1."""
     return threading.BoundedSemaphore(max(1, threads - max(1, threads // 4)))
 
 
@@ -160,13 +160,13 @@ def cdx_service() -> CdxService:
 
 
 def cdx_server() -> CdxServer:
-    """Return the server that answers the request: with what the viewer who asks may see."""
+    """Return the server of the current request, restricted to what the viewer may see."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     return cdx_service().server_for(app, request.environ)
 
 
 def cdx_engine() -> Engine:
-    """Return the archive as the viewer who asks may see it; raises NotFound without an archive."""
+    """Return the engine restricted to what the viewer may see; raises NotFound without one."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     found = cdx_service().engine_for(app, request.environ)
     if found is None:
@@ -175,11 +175,11 @@ def cdx_engine() -> Engine:
 
 
 def knows_collection(name: str) -> bool:
-    """Return whether a collection has captures that the viewer who asks may see."""
+    """Return whether a collection has captures that the viewer may see."""
     return cdx_service().knows(cdx_server(), name)
 
 
 def require_write(collection: str) -> None:
-    """Raise NotFound where a collection has no captures."""
+    """Raise NotFound if a collection has no captures that the viewer may see."""
     if not knows_collection(collection):
         raise NotFound(f"there is no collection {collection[:80]!r}")

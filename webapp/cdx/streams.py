@@ -1,4 +1,4 @@
-"""Answers of any length: short ones whole, long ones piece by piece and only so many at once."""
+"""Answers of any length: short ones whole, long ones streamed, with a limit on concurrent ones."""
 
 import threading
 import time
@@ -19,13 +19,13 @@ from webapp.site.question_limits import client_waits
 WHOLE_BYTES = 1 << 16
 WORTH_GZIP = 1_400
 SHORT_CHECKS = 20
-"""An answer for which more captures are read than so many checks let pass is a long one."""
+"""An answer whose reading takes more than this number of checks is a long one."""
 
 SILENT_SECONDS = 60.0
-"""So long an answer may read without finding anything to send."""
+"""How long an answer may read without finding anything to send."""
 
 HELD_SECONDS = 5.0
-"""After so long, what was found is sent, however little."""
+"""The time after which any captures found are sent, however few."""
 
 COMMON_HEADERS = (
     ("Cache-Control", "private, no-cache"),  # it depends on who asks
@@ -38,10 +38,10 @@ _GZIP = 31  # window bits that make a gzip member
 class AnswerWork(Work):
     """The work of one answer, however many captures are read for it.
 
-    A short one is read at once. One that reads, or sends, more than that
-    takes one of the `places` for long answers, stops once the client has
-    left, and may read for SILENT_SECONDS without finding anything to send.
-    Closing it, which may be done twice, makes room for another.
+    A short answer is read at once. One that reads or sends more takes one of
+    the `places` for long answers, stops when the client disconnects, and may
+    read for SILENT_SECONDS without finding anything to send.
+    Closing it, which may be done twice, releases its place.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class AnswerWork(Work):
         self.progressed()
 
     def progressed(self) -> None:
-        """Note that something was found to send."""
+        """Restart the limit of SILENT_SECONDS: something was found to send."""
         self._silent_until = time.monotonic() + SILENT_SECONDS
 
     def check(self) -> None:
-        """Raise EngineBusyError or QuestionTimeoutError where the answer is to stop."""
+        """Raise EngineBusyError or QuestionTimeoutError if the answer must stop."""
         self._checks += 1
         if self._checks <= SHORT_CHECKS:
             return
@@ -73,7 +73,7 @@ class AnswerWork(Work):
             )
 
     def take_place(self) -> None:
-        """Take a place for a long answer; raises EngineBusyError where none is free."""
+        """Take a place for a long answer; raises EngineBusyError if none is free."""
         if self._has_place:
             return
         if not self._places.acquire(blocking=False):
@@ -83,7 +83,7 @@ class AnswerWork(Work):
         self._has_place = True
 
     def close(self) -> None:
-        """Give back the place."""
+        """Release the place."""
         if self._has_place:
             self._has_place = False
             self._places.release()
@@ -91,9 +91,9 @@ class AnswerWork(Work):
 
 @dataclass(frozen=True, slots=True)
 class BegunAnswer:
-    """The first bytes of an answer; where it has not `ended`, the other pieces, read under `work`.
+    """The first bytes of an answer, and the other pieces unless it has `ended`, read under `work`.
 
-    Closing it, which may be done twice, makes room for another.
+    Closing it, which may be done twice, releases its place.
     """
 
     media_type: str
@@ -103,15 +103,15 @@ class BegunAnswer:
     work: AnswerWork
 
     def close(self) -> None:
-        """Give back the place of a long answer."""
+        """Release the place of a long answer."""
         self.work.close()
 
 
 def begin(answer: Callable[[], tuple[Iterable[bytes], str]], work: AnswerWork) -> BegunAnswer:
-    """Return the beginning of an answer, whose pieces and media type `answer` gives.
+    """Return the beginning of an answer; `answer` returns its pieces and media type.
 
-    Raises EngineBusyError on a long answer while too many are under way,
-    QuestionTimeoutError where reading finds nothing.
+    Raises EngineBusyError on a long answer while too many others run,
+    QuestionTimeoutError if reading finds nothing for too long.
     """
     try:
         with working(work):
@@ -131,10 +131,10 @@ def begin(answer: Callable[[], tuple[Iterable[bytes], str]], work: AnswerWork) -
 def as_response(
     answer: Callable[[], tuple[Iterable[bytes], str]], *, gzip: bool | None
 ) -> Response:
-    """Return the response of an answer, whose pieces and media type `answer` gives.
+    """Return the response of an answer; `answer` returns its pieces and media type.
 
-    Errors of its beginning are raised here, as by `begin`. `gzip` None
-    compresses where the client takes it.
+    Errors of its beginning are raised as by `begin`. `gzip` None compresses
+    if the client accepts gzip.
     """
     work = AnswerWork(cdx_service().streams, client_waits(request.environ))
     return continued(begin(answer, work), gzip=gzip)
@@ -151,12 +151,12 @@ def continued(begun: BegunAnswer, *, gzip: bool | None) -> Response:
 
 @lru_cache(1_000)
 def takes_gzip(accepted: str) -> bool:
-    """Return whether an Accept-Encoding header names gzip, and does not refuse it."""
+    """Return whether an Accept-Encoding header accepts gzip by name."""
     return "gzip" in accepted and parse_accept_header(accepted, Accept).quality("gzip") > 0
 
 
 def whole(body: bytes, *, compress: bool) -> tuple[bytes, bool]:
-    """Return a whole answer, and whether it is compressed, which is worth it for long ones only."""
+    """Return a whole body and whether it is compressed: only from WORTH_GZIP bytes on."""
     if not (compress and len(body) >= WORTH_GZIP):
         return body, False
     return b"".join(_compressed(iter((body,)))), True
@@ -165,7 +165,7 @@ def whole(body: bytes, *, compress: bool) -> tuple[bytes, bool]:
 def beginning(pieces: Iterator[bytes]) -> tuple[bytes, bool]:
     """Return the first bytes of an answer, and whether there are no more.
 
-    They are fewer than WHOLE_BYTES where it takes long to find so many.
+    These are fewer than WHOLE_BYTES if finding more takes longer than HELD_SECONDS.
     """
     found: list[bytes] = []
     size = 0
@@ -189,7 +189,7 @@ def _response(body: "bytes | _Stream", media_type: str, *, compressed: bool) -> 
 
 
 class _Stream:
-    """The pieces of a long answer; closing it, read or not, makes room for another."""
+    """The pieces of a long answer; closing it, read or not, releases its place."""
 
     def __init__(self, begun: BegunAnswer, *, compress: bool) -> None:
         self._work = begun.work
@@ -205,13 +205,13 @@ class _Stream:
             return next(self._pieces)
 
     def close(self) -> None:
-        """Let go of the sources; closing twice is harmless."""
+        """Release the place and the sources; may be called twice."""
         self._work.close()
         self._pieces.close()  # type: ignore[attr-defined]  # all are generators
 
 
 def _joined(head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Join pieces to larger ones; what was held for long is sent, however small."""
+    """Yield pieces joined to WHOLE_BYTES or more; smaller ones after HELD_SECONDS."""
     yield head
     held: list[bytes] = []
     size = 0
@@ -231,7 +231,7 @@ def _compressed(pieces: Iterator[bytes]) -> Iterator[bytes]:
     member = isal_zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP)
     for piece in pieces:
         packed = member.compress(piece)
-        if len(piece) < WHOLE_BYTES:  # one that was long in coming
+        if len(piece) < WHOLE_BYTES:  # sent early because reading took long
             packed += member.flush(isal_zlib.Z_SYNC_FLUSH)
         if packed:
             yield packed

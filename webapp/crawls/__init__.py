@@ -1,1 +1,1 @@
-"""Crawl specifications: their list, their editor, and the links that they score highest."""
+"""Crawl specifications: the list, the editor, and the links with the highest scores."""

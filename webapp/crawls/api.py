@@ -1,4 +1,4 @@
-"""The JSON API of crawls: what programs can ask, and the answers."""
+"""The JSON API of crawls: its operations and answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ MOST_LINKS_ANSWERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class AnalysisAnswer:
-    """How many documents were analysed at a version, and how many URLs their links lead to."""
+    """The number of documents analysed at a version, and of URLs that they link to."""
 
     version: str
     documents: Count
@@ -38,9 +38,9 @@ class AnalysisAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CrawlAnswer:
-    """A crawl specification: what was saved last, and the versions that documents were analysed at.
+    """A crawl specification as last saved, and the versions that documents were analysed at.
 
-    `number` counts what was saved under the name; `version` changes with what analysis depends on.
+    `number` counts the saves under the name; `version` changes with what analysis depends on.
     """
 
     name: str
@@ -52,7 +52,7 @@ class CrawlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLinkAnswer:
-    """A linked URL: its highest relevance, null where it is blacklisted, and what made it.
+    """A linked URL: its highest relevance (null if blacklisted), with its parts and reason.
 
     `via` is the page with that link. The parts add up to the relevance.
     """
@@ -152,7 +152,7 @@ def crawls() -> ResponseReturnValue:
 
 @blueprint.get("/<name>/monitor")
 def crawl_monitor(name: str) -> ResponseReturnValue:
-    """Answer with what the monitor of a crawl saw last."""
+    """Answer with the last report of a crawl's monitor."""
     check_parameters(request.args, ())
     report = monitored_or_404(name)
     return jsonify({**monitor_json(report), "is_late": is_late(report)})
@@ -160,7 +160,7 @@ def crawl_monitor(name: str) -> ResponseReturnValue:
 
 @blueprint.get("/<name>/links")
 def scored_links(name: str) -> ResponseReturnValue:
-    """Answer with the linked URLs of a crawl by relevance."""
+    """Answer with the linked URLs of a crawl, highest relevance first."""
     arguments = request.args
     check_parameters(arguments, SCORED_LINKS_PARAMETERS)
     offset, limit = parameters.paging(arguments, 100, MOST_LINKS_ANSWERED)

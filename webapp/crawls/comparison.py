@@ -1,4 +1,4 @@
-"""Two collections, or one and a crawl specification, compared: the page and its charts."""
+"""The comparison of two collections, or of one with a crawl specification: page and charts."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ _ROWS_A_GROUP = 2
 
 @dataclass(frozen=True, slots=True)
 class ComparisonChart:
-    """A chart with what it shows, in words; the tables of the page have its numbers."""
+    """A chart with its title; the tables of the page have its numbers."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ def comparison_charts(comparison: CollectionComparison) -> dict[str, ComparisonC
 
 
 def age_labels() -> list[str]:
-    """Return the names of the groups of ages."""
+    """Return the labels of the age groups."""
     most = gettext("more than %(count)s days", count=AGES[-1])
     return [
         *(
@@ -72,7 +72,7 @@ def age_labels() -> list[str]:
 
 
 def score_labels() -> list[str]:
-    """Return the names of the groups of scores, of relevance as of playback."""
+    """Return the labels of the score ranges, for relevance and playback scores."""
     ends = [place / SCORE_BINS for place in range(SCORE_BINS + 1)]
     return [f"{decimal(low, 1)} – {decimal(high, 1)}" for low, high in pairwise(ends)]
 
@@ -128,7 +128,7 @@ def _faults(comparison: CollectionComparison) -> Spec:
 
 
 def fault_kinds(comparison: CollectionComparison) -> list[str]:
-    """Return the kinds of faults that pages have, those of most pages first."""
+    """Return the kinds of faults by number of pages, descending."""
     counts: Counter[str] = Counter()
     for _, side in _checked(comparison):
         counts.update(side.faults)
@@ -145,7 +145,7 @@ def _checked(
 def _grouped(
     title: str, labels: list[str], counted: str, groups: Mapping[str, Sequence[int]]
 ) -> Spec:
-    """Return bars of the counts of each collection by label, side by side."""
+    """Return a grouped bar chart of the counts of each collection by label."""
     names = tuple(map(drawable, groups))
     group = Field("group", title, FieldKind.CATEGORY, tuple(labels))
     series = Field("collection", gettext("Collection"), FieldKind.CATEGORY, names)
@@ -184,7 +184,7 @@ _LONGEST_NAME = 300
 
 
 def _asked(base: str = "") -> Asked:
-    """Return the collections and the specification that an address names."""
+    """Return the collections and the specification named in the request."""
     names = ("a", "b", "spec")
     return Asked(base, {one: parameters.text(request.args, one, _LONGEST_NAME) for one in names})
 
@@ -249,7 +249,7 @@ def _complete() -> CollectionComparison:
 
 
 def _comparison(asked: Asked) -> CollectionComparison:
-    """Return a comparison, made anew only when captures, scores or checks have changed."""
+    """Return a comparison, cached until captures, scores or checks change."""
     own, given = archive(), asked.given
     a, b, crawl = given["a"], given.get("b", ""), given.get("spec", "")
     analysed = repr((own.crawl_specification(crawl), own.analysed_versions(crawl))) if crawl else ""

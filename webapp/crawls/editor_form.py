@@ -1,4 +1,4 @@
-"""The form beside the text of a crawl specification, and the archived pages that it finds."""
+"""The form of the crawl specification editor, and a preview of archived pages that match."""
 
 from contextlib import suppress
 from hashlib import blake2b
@@ -17,13 +17,13 @@ from webapp.site.context import archive
 from webapp.site.question_limits import answer_search
 
 MOST_EDITED_CHARACTERS = 500_000
-"""Longer specifications are added by the command: a form's body must not be large."""
+"""Longer specifications need the command: the body of a form must not be large."""
 
 _PREVIEWED, _PREVIEWED_KEYWORDS = 5, 50
 
 
 def editor_values(text: str) -> dict[str, object]:
-    """Return the form of a text, None where it cannot be read, and what its keywords find."""
+    """Return the form of a text (None if unreadable), and the pages that match its keywords."""
     fields = form_of_text(text)
     return {
         "fields": fields,
@@ -34,7 +34,7 @@ def editor_values(text: str) -> dict[str, object]:
 
 
 def text_with_fields(text: str) -> str:
-    """Return a text with the fields of the form that were changed since they were shown."""
+    """Return a text with the form fields that were changed since the form was shown."""
     given = {one: request.form.get(one, "").replace("\r\n", "\n") for one in FORM_FIELDS}
     shown = request.form.get("shown", "")
     fields = SpecificationForm(**given)
@@ -50,7 +50,7 @@ def _stamp(fields: SpecificationForm) -> str:
 
 
 def _preview(fields: SpecificationForm) -> SearchResult | None:
-    """Return the archived pages that the keywords of a form find, None without keywords."""
+    """Return the archived pages that match the keywords of a form, None without keywords."""
     words = [word.replace('"', " ").strip() for word in fields.keywords.splitlines()]
     query = " OR ".join(f'"{word}"' for word in words[:_PREVIEWED_KEYWORDS] if word)
     if not query:

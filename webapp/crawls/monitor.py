@@ -1,4 +1,4 @@
-"""A crawl as it runs: the part of its page that renews itself, and its charts as pictures."""
+"""A running crawl: the part of its page that refreshes itself, and its charts as pictures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ _WHOLE_MINUTE = 60.0
 
 
 class Span(StrEnum):
-    """How much of a crawl the charts over time show, up to its newest fetch."""
+    """The time span of the charts over time, up to the newest fetch."""
 
     HOUR = "hour"
     DAY = "day"
@@ -53,7 +53,7 @@ _SECONDS = {Span.HOUR: 3_600, Span.DAY: 86_400}
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A number of `MinuteCounts` over time: its name there, and in words."""
+    """A field of `MinuteCounts` over time: its name and its title."""
 
     name: str
     title: LazyString
@@ -120,7 +120,7 @@ def shown_minutes(report: MonitorReport, span: Span) -> list[MinuteCounts]:
 
 
 def merged_minutes(minutes: Sequence[MinuteCounts], most: int) -> list[MinuteCounts]:
-    """Return the same counts in fewer spans of time, about `most`."""
+    """Return the counts merged into about `most` spans of time."""
     seconds = sum(one.seconds for one in minutes)
     longest = seconds / most
     merged: list[MinuteCounts] = []
@@ -146,13 +146,13 @@ def _sum(one: MinuteCounts, other: MinuteCounts) -> MinuteCounts:
 
 
 def rate_of(counts: MinuteCounts, name: str) -> float:
-    """Return how much there was a minute."""
+    """Return a count per minute."""
     value: int = getattr(counts, name)
     return round(value * _WHOLE_MINUTE / counts.seconds, 1) if counts.seconds else float(value)
 
 
 def status_name(status: int) -> str:
-    """Return a status as it is shown; those below 0 are Heritrix's for what was not answered."""
+    """Return the label of a status; below 0 are Heritrix's codes for failed fetches."""
     if status == ROBOTS_DENIED:
         return gettext("denied by robots.txt (%(status)s)", status=status)
     if status < 0:
@@ -177,7 +177,7 @@ def _rates(report: MonitorReport, chart: RateChart, span: Span, width: int) -> S
 
 
 def _points(minutes: Sequence[MinuteCounts], name: str) -> Iterator[tuple[str, float]]:
-    """Yield instants and what there was a minute from then on; nothing where nothing is counted."""
+    """Yield instants and the rate per minute from then on; 0.0 at gaps and at the end."""
     end = ""
     for one in minutes:
         try:
@@ -202,7 +202,7 @@ def _statuses(report: MonitorReport, width: int) -> Spec:
 
 
 def top_statuses(report: MonitorReport) -> list[tuple[int, int]]:
-    """Return the status codes that most fetches have, those first, at most STATUSES_SHOWN."""
+    """Return the STATUSES_SHOWN most frequent status codes and their counts, descending."""
     ordered = sorted(report.statuses.items(), key=lambda one: (-one[1], one[0]))
     return ordered[:STATUSES_SHOWN]
 
@@ -213,7 +213,7 @@ def _types(report: MonitorReport, width: int) -> Spec:
 
 
 def top_types(report: MonitorReport) -> list[TypeCounts]:
-    """Return the types of content with most bytes, those first, at most TYPES_SHOWN."""
+    """Return the TYPES_SHOWN content types with most bytes, descending."""
     return sorted(report.types, key=lambda one: (-one.bytes, one.type))[:TYPES_SHOWN]
 
 
@@ -230,7 +230,7 @@ def _bars(rows: Sequence[tuple[str, int]], value: Field, title: str, width: int)
 blueprint = Blueprint("monitor", __name__, url_prefix="/crawls")
 
 RENEWED_SECONDS = 5
-"""How often a page asks for what is new."""
+"""How often a page requests an update."""
 
 RELOADED_SECONDS = 30
 """How often a page reloads itself without scripts."""
@@ -246,7 +246,7 @@ _Order = Callable[[HostCounts], float]
 
 @dataclass(frozen=True, slots=True)
 class ListedHosts:
-    """Hosts in an order: what the order is in words, and the first ones."""
+    """The first hosts in an order, with the name and title of the order."""
 
     name: str
     title: str
@@ -255,7 +255,7 @@ class ListedHosts:
 
 @dataclass(frozen=True, slots=True)
 class MonitorView:
-    """What the page shows of a report; `is_late` tells that nobody monitors any more."""
+    """The view of a report on the page; `is_late` if the monitor seems to have stopped."""
 
     report: MonitorReport
     span: Span
@@ -263,7 +263,7 @@ class MonitorView:
 
     @property
     def hosts(self) -> list[ListedHosts]:
-        """The hosts with most pages, with most errors, and those that are slowest."""
+        """The hosts with most pages, those with most errors, and the slowest."""
         return [
             _hosts(self.report, "pages", gettext("Most pages"), lambda host: host.pages),
             _hosts(self.report, "errors", gettext("Most errors"), lambda host: host.errors),
@@ -277,7 +277,7 @@ class MonitorView:
 
     @property
     def charts(self) -> list[tuple[str, str]]:
-        """The names and titles of the charts over time that have something to show."""
+        """The names and titles of the charts over time that are not empty."""
         shown = shown_minutes(self.report, self.span)
         return [
             (name, str(chart.title))
@@ -287,7 +287,7 @@ class MonitorView:
 
 
 def monitor_report(name: str) -> MonitorReport | None:
-    """Return the report of a monitor, at most 2 seconds old; None where there is none."""
+    """Return the report of a monitor, cached for 2 seconds; None without one."""
     shown = archive()
     return service().answers.answer(
         ("monitor", shown, name),
@@ -304,13 +304,13 @@ def monitors() -> list[tuple[MonitorReport, bool]]:
 
 
 def monitor_view(report: MonitorReport) -> MonitorView:
-    """Return what the page shows of a report, as the address asks it."""
+    """Return the view of a report with the time span in the request."""
     span = parameters.choice(request.args, "span", Span.DAY)
     return MonitorView(report, span, is_late(report))
 
 
 def is_late(report: MonitorReport) -> bool:
-    """Return whether the monitor has not looked for longer than it waits between two looks."""
+    """Return whether the last look of the monitor is older than 3 intervals and 60 seconds."""
     try:
         looked = parse_timestamp(report.looked)
     except TimestampError:
@@ -321,13 +321,13 @@ def is_late(report: MonitorReport) -> bool:
 
 @blueprint.get("/<name>/monitor", endpoint="part")
 def monitor_part(name: str) -> ResponseReturnValue:
-    """Return the part of the page that shows the monitor, as it is now."""
+    """Return the part of the page that shows the current report."""
     report = monitored_or_404(name)
     return render_template("_monitor.html", **monitor_values(report))
 
 
 def monitor_values(report: MonitorReport) -> dict[str, Any]:
-    """Return what the templates of the part need."""
+    """Return the template variables of that part."""
     return {
         "monitor": monitor_view(report),
         "renewed_seconds": RENEWED_SECONDS,
@@ -347,7 +347,7 @@ def monitor_values(report: MonitorReport) -> dict[str, Any]:
 def _picture_address(
     monitor: MonitorView, chart: str, scheme: str, width: int = PICTURE_WIDTH
 ) -> str:
-    """Return the address of a picture, another one after each look of the monitor."""
+    """Return the address of a picture; it changes after each look of the monitor."""
     report = monitor.report
     return url_for(
         "monitor.chart_picture",

@@ -1,4 +1,4 @@
-"""The pages of crawls: the list, a crawl with its best links, the editor of specifications."""
+"""Pages of crawls: the list, a crawl with its best links, the specification editor."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -45,12 +45,12 @@ PARTS = {
     "preferred": lazy_gettext("preferred"),
     "novelty": lazy_gettext("novelty"),
 }
-"""The parts of relevance, in the order of their colours, and their names."""
+"""The parts of relevance and their labels, in the order of their colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedCrawl:
-    """A crawl as the list shows it; `analysed` is what was analysed at its last version."""
+    """A crawl in the list; `analysed` counts what was analysed at its last version."""
 
     stored: StoredSpecification
     analysed: AnalysedVersion
@@ -58,14 +58,14 @@ class ListedCrawl:
 
 @dataclass(frozen=True, slots=True)
 class ListedLink:
-    """A link as its page shows it; `status` is that of its captures, None without any."""
+    """A link on the page of a crawl; `status` is that of its captures, None without any."""
 
     link: ScoredLink
     status: int | None
 
     @property
     def parts(self) -> list[tuple[str, float]]:
-        """The parts of its relevance that are not 0, those of PARTS first."""
+        """The nonzero parts of its relevance, those of PARTS first."""
         given = self.link.parts
         names = [*PARTS, *(name for name in given if name not in PARTS)]
         return [(name, given[name]) for name in names if given.get(name)]
@@ -84,7 +84,7 @@ def show_crawls() -> ResponseReturnValue:
 
 
 def is_writable() -> bool:
-    """Return whether the viewer can save specifications here, by a role or with the token."""
+    """Return whether the viewer can save specifications, by role or with the token."""
     return has_role(Role.CURATOR) or bool(queue_service().token)
 
 
@@ -94,7 +94,7 @@ def _analysed(found: Sequence[AnalysedVersion], stored: StoredSpecification) -> 
 
 
 def _shown_report(name: str) -> MonitorReport | None:
-    """Return what the monitor of a crawl saw, None where there is none that may be shown."""
+    """Return the report of a crawl's monitor, None without one that the viewer may see."""
     with suppress(WithheldError):
         return monitor_report(name)
     return None
@@ -102,7 +102,7 @@ def _shown_report(name: str) -> MonitorReport | None:
 
 @blueprint.get("/<name>")
 def show_crawl(name: str) -> ResponseReturnValue:
-    """Show a crawl as it runs, its specification, and the links that this scores highest."""
+    """Show a running crawl, its specification, and the links with the highest scores."""
     report = _shown_report(name)
     has_tab = bool(parameters.text(request.args, "tab", 20))
     shown = monitor_values(report) if report and not has_tab else {}
@@ -156,7 +156,7 @@ def _harvest(name: str, version: str) -> CrawlHarvest:
 
 @lru_cache(maxsize=4)
 def _readable(stored: StoredSpecification) -> CrawlSpecification | None:
-    """Return a saved specification, None where this version of nwx does not take it any more."""
+    """Return a saved specification, None if this version of nwx no longer accepts it."""
     try:
         return specification_of(stored)
     except SpecificationError:
@@ -177,13 +177,13 @@ def download(name: str, form: str) -> Response:
 
 
 def requested_number() -> str:
-    """Return the number of a saved specification that is asked for, "" for the last."""
+    """Return the requested number of a saved specification, "" for the last."""
     return str(parameters.number_parameter(request.args, "number", 0, 0, 10**9) or "")
 
 
 @blueprint.get("/<name>/versions")
 def show_versions(name: str) -> ResponseReturnValue:
-    """List all that was saved of a specification."""
+    """List all saved versions of a specification."""
     versions = archive().crawl_versions(name)
     return render_template(
         "crawl_versions.html",
@@ -197,7 +197,7 @@ def show_versions(name: str) -> ResponseReturnValue:
 editor_blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
 
 EDITOR_FORM_BYTES = 5 << 20
-"""Enough for so many characters of three bytes each, which forms send as nine."""
+"""Enough for MOST_EDITED_CHARACTERS of three bytes each, which forms send as nine."""
 
 _PROBLEMS_SHOWN = 200
 _TEMPLATE = """\
@@ -223,7 +223,7 @@ hosts = ["ads.example.com"]
 
 @dataclass(frozen=True, slots=True)
 class _Edited:
-    """What is edited, of which crawl ("" is a new one), and from which number on."""
+    """The edited text, the name of its crawl ("" for a new one), and the number it is based on."""
 
     text: str
     name: str = ""
@@ -235,13 +235,13 @@ class _Edited:
 
 @editor_blueprint.get("/new")
 def new_crawl() -> ResponseReturnValue:
-    """Show the editor with a beginning."""
+    """Show the editor with an example specification."""
     return _page(_Edited(_TEMPLATE))
 
 
 @editor_blueprint.get("/<name>/edit")
 def edit_crawl(name: str) -> ResponseReturnValue:
-    """Show the editor with the specification of a crawl, or an earlier one."""
+    """Show the editor with the last specification of a crawl, or an earlier one."""
     own, number = archive(), requested_number()
     last = own.crawl_specification(name)
     shown = own.crawl_specification(name, number) if number else last
@@ -277,7 +277,7 @@ def _answer(name: str) -> ResponseReturnValue:
     if request.form.get("action") in ("to-form", "to-text"):
         return _page(edited)
     try:
-        # Reading a long text takes a while: so many at once, and no longer than a search.
+        # Reading a long text takes a while: it is limited like a search.
         specification = answer_search(lambda: _checked(edited))
         if request.form.get("action") == "check":
             return _page(_with(edited, valid=specification))
@@ -292,7 +292,7 @@ def _answer(name: str) -> ResponseReturnValue:
 
 
 def _posted(name: str) -> _Edited:
-    """Return what a form holds; line ends are those of files again."""
+    """Return the content of a form, with line ends as in files."""
     request.max_form_memory_size = EDITOR_FORM_BYTES
     number = parameters.number_parameter(request.form, "number", 0, 0, 10**9)
     text = request.form.get("text", "").replace("\r\n", "\n")
@@ -300,7 +300,7 @@ def _posted(name: str) -> _Edited:
 
 
 def _checked(edited: _Edited) -> CrawlSpecification:
-    """Return the specification of a form; raises SpecificationError where it is none."""
+    """Return the specification in a form; raises SpecificationError if it is invalid."""
     if len(edited.text) > MOST_EDITED_CHARACTERS:
         text = ErrorText(
             "has %(count)s characters; the page takes %(most)s, `nwx crawls add` takes more",
@@ -320,9 +320,9 @@ def _checked(edited: _Edited) -> CrawlSpecification:
 
 
 def _check_queue(edited: _Edited, specification: CrawlSpecification) -> None:
-    """Raise SpecificationError if a curator names another queue: `nwx steer` sends the token there.
+    """Raise SpecificationError if a curator changes the queue: `nwx steer` sends the token there.
 
-    Who sends the token with the form knows it.
+    A sender of the token may change it.
     """
     if not has_role(Role.CURATOR) or has_role(Role.ADMINISTRATOR):
         return
@@ -335,9 +335,9 @@ def _check_queue(edited: _Edited, specification: CrawlSpecification) -> None:
 
 
 def check_sender() -> None:
-    """Raise Forbidden unless a form was sent from here, by a curator or with the token."""
+    """Raise Forbidden unless the form was sent from these pages, by a curator or with the token."""
     if has_role(Role.CURATOR):
-        return  # `needs_role` has looked at the form
+        return  # `needs_role` has checked the form
     token = queue_service().token
     if not token:
         raise Forbidden(gettext("nothing is saved here; it needs NWX_QUEUE_TOKEN to be set"))
@@ -348,7 +348,7 @@ def check_sender() -> None:
 
 
 def _conflicting(edited: _Edited) -> _Edited:
-    """Return a form that says what is in its way; sent again, it takes the place of that."""
+    """Return a form with a message about the conflict; sending it again overwrites."""
     name = edited.name or read_specification(edited.text, "").name
     try:
         last = archive().crawl_specification(name)

@@ -1,4 +1,4 @@
-"""The crawler's queue at its addresses, for programs that have its token."""
+"""Routes of the crawler's queue, for programs with its token."""
 
 import threading
 import time
@@ -47,7 +47,7 @@ from webapp.users.login_page import with_token
 
 @dataclass(frozen=True, slots=True)
 class LeasedUrlAnswer:
-    """A URL that was leased; `leased_until` is in seconds since 1970."""
+    """A leased URL; `leased_until` is in seconds since 1970."""
 
     url: str
     host: str
@@ -61,21 +61,21 @@ class LeasedUrlAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LeasedUrlsAnswer:
-    """The URLs that were leased, the one to fetch first at the beginning."""
+    """The leased URLs, the first to fetch first."""
 
     urls: tuple[LeasedUrlAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedAnswer:
-    """How many leased URLs are noted as fetched by this request."""
+    """The number of leased URLs that this request marked as fetched."""
 
     finished: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedAnswer:
-    """How many leased URLs wait again by this request."""
+    """The number of leased URLs that this request returned to the queue."""
 
     released: int
 
@@ -157,7 +157,7 @@ _KNOWN_SECONDS = 5.0
 
 
 class QueueSize:
-    """How many URLs a queue has, counted every few seconds: others put URLs into it too."""
+    """The number of URLs of a queue, counted every 5 seconds: other processes add URLs too."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -173,17 +173,17 @@ class QueueSize:
             return self._total
 
     def add(self, number: int) -> None:
-        """Note that so many URLs were put into the queue."""
+        """Add `number` URLs to the total."""
         with self._guard:
             self._total += number
 
 
 @dataclass(frozen=True, slots=True)
 class QueueService:
-    """The queue of an archive; whoever has the `token` may write to it and lease, "" lets nobody.
+    """The queue of an archive; clients with the `token` may write to it and lease, "" is nobody.
 
-    `limits` bound what is leased of each crawl. A queue that has `most_urls`,
-    as far as is known, takes no more.
+    `limits` bound the leases of each crawl. A queue with about `most_urls`
+    URLs takes no more.
     """
 
     engine: Engine
@@ -211,7 +211,7 @@ class QueueFullError(HTTPException):
 
 
 def prepare_queue(app: Flask, service: QueueService) -> None:
-    """Make an application ready for the addresses of the queue."""
+    """Register the queue and its routes in an application."""
     app.extensions[QUEUE_EXTENSION] = service
     app.register_blueprint(blueprint)
 
@@ -219,7 +219,7 @@ def prepare_queue(app: Flask, service: QueueService) -> None:
 @blueprint.post("")
 @with_token
 def take_updates() -> Response:
-    """Take updates of URLs, all or none."""
+    """Store updates of URLs, all or none."""
     service = _authorized()
     _check_parameters("sender")
     sender = _text("sender")
@@ -237,7 +237,7 @@ def take_updates() -> Response:
 @blueprint.get("/next")
 @with_token
 def lease_next() -> Response:
-    """Lease the URLs that are to be fetched next."""
+    """Lease the URLs to fetch next."""
     if request.method == "HEAD":
         raise MethodNotAllowed(["GET"], "what is asked here is leased; use GET")
     service = _authorized()
@@ -255,7 +255,7 @@ def lease_next() -> Response:
 @blueprint.post("/finish")
 @with_token
 def finish() -> Response:
-    """Note that leased URLs were fetched."""
+    """Mark leased URLs as fetched."""
     service = _authorized()
     _check_parameters()
     return _json({"finished": service.engine.crawl_queue().finish(read_leases(_body()))})
@@ -264,7 +264,7 @@ def finish() -> Response:
 @blueprint.post("/release")
 @with_token
 def release() -> Response:
-    """Take leased URLs back into the queue."""
+    """Return leased URLs to the queue."""
     service = _authorized()
     _check_parameters()
     return _json({"released": service.engine.crawl_queue().release(read_leases(_body()))})
@@ -272,7 +272,7 @@ def release() -> Response:
 
 @blueprint.get("/counts")
 def counts() -> Response:
-    """Tell how many URLs there are in each state."""
+    """Answer with the number of URLs in each state."""
     _check_parameters("crawl")
     crawl = _text("crawl")
     check_queue_name("crawl", crawl)
@@ -281,7 +281,7 @@ def counts() -> Response:
 
 
 def _authorized() -> QueueService:
-    """Return the queue to write to; raises Forbidden or Unauthorized."""
+    """Return the queue if the request has its token; raises Forbidden or Unauthorized."""
     service = queue_service()
     if not service.token:
         raise Forbidden("the queue takes nothing here; it needs NWX_QUEUE_TOKEN to be set")
@@ -294,7 +294,7 @@ def _authorized() -> QueueService:
 
 
 def _body() -> bytes:
-    """Return the body of a request; raises what is wrong with it before it is read."""
+    """Return the body; raises UnsupportedMediaType or RequestEntityTooLarge."""
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("the body is compressed; send plain JSON")
     body: bytes = request.environ["wsgi.input"].read(MOST_REQUEST_BYTES + 1)
@@ -313,7 +313,7 @@ def _check_parameters(*known: str) -> None:
 
 
 def _text(name: str) -> str:
-    """Return a parameter, "" where it is not given; raises ProtocolError for several values."""
+    """Return a parameter, by default ""; raises ProtocolError on different values."""
     values = request.args.getlist(name)
     if len(set(values)) > 1:
         raise ProtocolError(f"{name} is given {len(values)} times; give it once")
@@ -340,7 +340,7 @@ def _json(answer: Mapping[str, Any], status: int = 200) -> Response:
 
 @blueprint.errorhandler(NwxError)
 def known_failure(error: NwxError) -> Response:
-    """Return one of our errors as JSON."""
+    """Return an NwxError as JSON."""
     details = {}
     if isinstance(error, ProtocolError) and error.item is not None:
         details["item"] = error.item
@@ -349,7 +349,7 @@ def known_failure(error: NwxError) -> Response:
 
 @blueprint.errorhandler(HTTPException)
 def http_failure(error: HTTPException) -> Response:
-    """Return an error of HTTP as JSON."""
+    """Return an HTTP error as JSON."""
     answered = _failure(error.code or 500, error.description or error.name, {})
     for name, value in error.get_headers():
         if name in ("Allow", "Retry-After", "WWW-Authenticate"):
