@@ -149,7 +149,7 @@ class CdxService:
 
 
 def streams_of(threads: int) -> threading.BoundedSemaphore:
-    """Return the semaphore for long answers: three quarters of the threads, at least 1."""
+    """Return the semaphore for a server's long answers: all but a quarter of its threads."""
     return threading.BoundedSemaphore(max(1, threads - max(1, threads // 4)))
 
 

@@ -1,4 +1,4 @@
-"""The numbers of an explorer page: the questions of its view, the grid of answers, its labels."""
+"""The numbers of an explorer page: facet questions of a view, the grid of answers, labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,15 +27,15 @@ from webapp.site.question_limits import answer_facets
 
 
 def ask(question: FacetQuestion) -> FacetAnswer:
-    """Return the answer of the archive."""
+    """Return the archive's answer to a facet question, as the viewer may see it."""
     shown = archive()
     return answer_facets(lambda: shown.facet_answer(question))
 
 
 def site_ranks(view: ExplorerView) -> Mapping[str, float]:
-    """Return the centrality of each site that links or is linked to, where the order asks for it.
+    """Return the centrality of each site in the link graph if the order needs it, else {}.
 
-    Where links were never inverted, there are none.
+    Empty, too, if links were never inverted.
     """
     if not view.by_centrality:
         return {}
@@ -47,19 +47,19 @@ def site_ranks(view: ExplorerView) -> Mapping[str, float]:
 
 
 MOST_LINES = 600
-"""Lines of a criterion whose values have an order: fifty years of months."""
+"""The most lines of a criterion with ordered values: fifty years of months."""
 
 MOST_COLUMNS = 8
 
 MOST_RANKED = 10_000
-"""So many sites are put in the order of their centrality."""
+"""The most sites that are ordered by centrality."""
 
 Ask = Callable[[FacetQuestion], FacetAnswer]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A value with its features, and those of each column of the grid, None where it has none."""
+    """A value with its features, and its cell in each column of the grid, None if empty."""
 
     value: str
     whole: Features
@@ -68,12 +68,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The answers a page is made of.
+    """The answers of an explorer page.
 
-    `columns` are the values of a second criterion, none in a plain list.
-    In a comparison there are two, which stand for the two selections.
+    `columns` are the values of a second criterion, none in a plain list; in
+    a comparison, the two selections.
     `found` and `found_columns` count the values before the list was cut,
-    None where nobody counted them.
+    None if they were not counted.
     """
 
     total: Features
@@ -86,20 +86,20 @@ class Grid:
 
     @property
     def took_ms(self) -> float:
-        """The time that all answers took."""
+        """The total time of all answers, in milliseconds."""
         return sum(answer.took_ms for answer in self.answers)
 
     @property
     def answered_by(self) -> tuple[AnsweredBy, ...]:
-        """The ways that the answers went, each once."""
+        """The distinct ways in which the answers were computed."""
         return tuple(dict.fromkeys(answer.answered_by for answer in self.answers))
 
 
 def gather(view: ExplorerView, ask: Ask, ranks: Mapping[str, float] | None = None) -> Grid:
-    """Return the answers that a view needs.
+    """Return the grid of answers for a view.
 
-    `ranks` are the centralities of sites for a list in their order: that of
-    the MOST_RANKED sites with most of the feature.
+    `ranks` are the centralities of sites, for lists ordered by centrality:
+    these consist of the MOST_RANKED sites with most of the feature.
     """
     if view.by_centrality and not view.compares:
         ask = _central_first(view, ask, ranks or {})
@@ -113,7 +113,7 @@ def gather(view: ExplorerView, ask: Ask, ranks: Mapping[str, float] | None = Non
 
 
 def _central_first(view: ExplorerView, ask: Ask, ranks: Mapping[str, float]) -> Ask:
-    """Return what asks for lists of sites in the order of their ranks."""
+    """Return `ask`, with the list of sites ordered by rank."""
     wanted = _list_question(view, view.where, view.by[0])
 
     def answer(question: FacetQuestion) -> FacetAnswer:
@@ -128,7 +128,7 @@ def _central_first(view: ExplorerView, ask: Ask, ranks: Mapping[str, float]) -> 
 
 
 def is_ordered(criterion: Criterion) -> bool:
-    """Tell whether lists by a criterion are in the order of its values, however many there are."""
+    """Return whether lists by a criterion are in the order of its values, not of a feature."""
     return criterion.definition.ordinal
 
 
@@ -136,7 +136,7 @@ def _list_question(
     view: ExplorerView, where: tuple[FacetCondition, ...], criterion: Criterion
 ) -> FacetQuestion:
     if is_ordered(criterion):
-        # The most of them: damaged dates make months by the thousand, of one capture each.
+        # The largest ones: damaged dates make thousands of months of one capture each.
         return FacetQuestion(where, (criterion,), view.feature, limit=MOST_LINES)
     sort = None if view.order is ExplorerOrder.NAME else view.feature
     least = view.order is ExplorerOrder.LEAST
@@ -168,12 +168,12 @@ def _crossed(view: ExplorerView, ask: Ask) -> Grid:
 
 
 def _is_cut(answer: FacetAnswer) -> bool:
-    """Tell whether there may be more values than those listed."""
+    """Return whether there may be more values than those listed."""
     return answer.found is None or answer.found > len(answer.rows)
 
 
 def _only(answer: FacetAnswer, criterion: Criterion) -> tuple[FacetCondition, ...]:
-    """Return the condition that leaves what is listed, none where all is."""
+    """Return the condition that keeps the listed values only, none if all are listed."""
     if not _is_cut(answer):
         return ()
     return (FacetCondition(criterion, tuple(row.values[0] for row in answer.rows)),)
@@ -192,7 +192,7 @@ def _line(
 
 
 def _remainder(whole: Features, parts: Sequence[Features | None]) -> Features | None:
-    """Return what is left of a whole, in the features that add up."""
+    """Return a whole minus its parts in the additive features, None if nothing is left."""
     known = [part for part in parts if part]
     left = Features(
         captures=whole.captures - sum(part.captures for part in known),
@@ -236,7 +236,7 @@ def _sides(
     values: tuple[str, ...],
     ask: Ask,
 ) -> dict[str, Features]:
-    """Return the features of values in a selection, also of those beyond its own list."""
+    """Return the features of values in a selection, including values outside its list."""
     rows = answer.rows
     if _is_cut(answer):
         rows = ask(FacetQuestion((*where, FacetCondition(criterion, values)), (criterion,))).rows
@@ -244,7 +244,7 @@ def _sides(
 
 
 def cell_value(features: Features | None, feature: Feature) -> int | float | None:
-    """Return a feature of a cell, None of an empty one."""
+    """Return a feature of a cell, None if the cell is empty."""
     return features.value(feature) if features else None
 
 
@@ -296,7 +296,7 @@ FEATURE_WORDS: dict[Feature, tuple[LazyString, LazyString]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamedCriterion:
-    """A criterion as people read it."""
+    """A criterion with its label in the language of the page."""
 
     label: str
 
@@ -308,7 +308,7 @@ def described_feature(feature: Feature) -> DescribedFeature:
 
 
 MOST_NAMED = 4
-"""So many values of a condition are told; of the others, how many there are."""
+"""The most values of a condition in its label; more are given as a number."""
 
 WAYS = {
     AnsweredBy.STORED: lazy_gettext("from stored combinations"),
@@ -319,12 +319,12 @@ WAYS = {
 
 
 def label_of(where: tuple[FacetCondition, ...]) -> str:
-    """Return conditions in a few words."""
+    """Return a short label for conditions."""
     return ", ".join(f"{CRITERION_LABELS[own.criterion]} {value_labels(own)}" for own in where)
 
 
 def value_labels(condition: FacetCondition) -> str:
-    """Return what a condition asks for."""
+    """Return the values of a condition as a label."""
     if condition.is_span:
         told = f"{condition.low or '…'} – {condition.high or '…'}"
     else:
@@ -338,12 +338,12 @@ _STATUSES = frozenset(("ok", "redirection", "request_error", "server_error", "ig
 
 
 def readable(value: str) -> str:
-    """Return a class of status in words, another value as it is."""
+    """Return the name of a status class; other values are unchanged."""
     return words.named(value) if value in _STATUSES else value
 
 
 def number_label(features: Features | None, feature: Feature) -> str:
-    """Return a feature with its unit, "" where there is none."""
+    """Return a feature with its unit, "" without a value."""
     value = features.value(feature) if features else None
     if value is None:
         return ""
@@ -354,13 +354,13 @@ def number_label(features: Features | None, feature: Feature) -> str:
 
 
 def ratio(line: Line, feature: Feature) -> str:
-    """Return how many times the first selection is the second, "" where one has nothing."""
+    """Return the first selection's value over the second's, "" if it is undefined."""
     first, second = (cell.value(feature) if cell else None for cell in line.cells)
     return words.decimal(first / second) if first is not None and second else ""
 
 
 def in_sentence(title: str) -> str:
-    """Return a title as it stands within a sentence: `month`, but `TLD`, and in German `Monat`."""
+    """Return a title for use within a sentence: `month`, but `TLD`, and in German `Monat`."""
     if page_locale().language == "de":
         return title
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]

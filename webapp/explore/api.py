@@ -1,4 +1,4 @@
-"""The JSON API of facet questions: what programs can ask, and the answers."""
+"""The JSON API of facet questions: its operations and answers."""
 
 from dataclasses import dataclass
 
@@ -41,10 +41,10 @@ OptionalRatio = float | None | UnsetType
 
 @dataclass(frozen=True, slots=True)
 class FacetsAnswer:
-    """The features of a selection, and a row for each value of the criteria of `by`.
+    """The features of a selection, and a row for each combination of values of `by`.
 
     A row has the value of each criterion of `by`, and the features. `found`
-    is the number of rows before `top`, null where it is not known.
+    is the number of rows before `top`, null if unknown.
     """
 
     where: tuple[str, ...]
@@ -65,7 +65,7 @@ class FacetsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CriterionAnswer:
-    """A criterion; `values` are its fixed ones in order, `spans` tells whether it takes ranges."""
+    """A criterion; `values` are its fixed values in order, `spans` is whether it takes ranges."""
 
     name: Criterion
     title: str
@@ -77,7 +77,7 @@ class CriterionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FeatureAnswer:
-    """A number that facet answers give; the unit is count, bytes or ratio."""
+    """A feature of facet answers; its unit is count, bytes or ratio."""
 
     name: Feature
     title: str
@@ -87,7 +87,7 @@ class FeatureAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaAnswer:
-    """What facet questions can ask for."""
+    """The criteria and features of facet questions."""
 
     criteria: tuple[CriterionAnswer, ...]
     features: tuple[FeatureAnswer, ...]
@@ -95,7 +95,7 @@ class CriteriaAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SelectedCapture:
-    """A capture of a selection, and where its record is stored."""
+    """A capture of a selection, with the file and offset of its record."""
 
     url: str
     timestamp: Timestamp
@@ -112,14 +112,14 @@ class SelectedCapture:
 
 @dataclass(frozen=True, slots=True)
 class CapturesAnswer:
-    """Some captures of a selection, and how many it has."""
+    """Some captures of a selection, and their total number."""
 
     total: Count
     captures: tuple[SelectedCapture, ...]
 
 
 def criteria_answer() -> CriteriaAnswer:
-    """Return the criteria and features as programs read them."""
+    """Return all criteria and features as an API answer."""
     return CriteriaAnswer(
         tuple(
             CriterionAnswer(
@@ -231,13 +231,13 @@ def answer() -> ResponseReturnValue:
 
 @blueprint.get("/criteria")
 def criteria() -> ResponseReturnValue:
-    """Answer with what can be asked."""
+    """Answer with the criteria and features of facet questions."""
     return json_answer(criteria_answer())
 
 
 @blueprint.get("/captures", endpoint="captures")
 def facet_captures() -> ResponseReturnValue:
-    """Answer with the captures behind an answer."""
+    """Answer with the captures that a facet answer counts."""
     check_parameters(request.args, CAPTURES_PARAMETERS)
     where = parse_conditions(request.args.getlist("where"))
     offset, limit = parameters.paging(request.args, 50, MAX_CAPTURES)

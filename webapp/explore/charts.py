@@ -1,4 +1,4 @@
-"""The charts of pages: what is drawn, in which colours and words, and as which pictures."""
+"""The charts of pages: their kinds, colours, words and picture formats."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,11 +36,11 @@ from webapp.site import parameters
 from webapp.site.preferences import page_locale
 
 _NAMES = frozenset({"field", "host", "source", "target"})
-"""What a specification has under these keys is no word for people."""
+"""Keys of a specification whose values are not text to translate."""
 
 
 def chart_looks(scheme: str, *, background: bool = False) -> Spec:
-    """Return the Vega configuration of a scheme, as `theme.config` has it, with number signs."""
+    """Return the Vega configuration of a colour scheme, with the number signs of the language."""
     signs = page_locale().number_symbols["latn"]
     number = {
         "decimal": signs["decimal"],
@@ -52,7 +52,7 @@ def chart_looks(scheme: str, *, background: bool = False) -> Spec:
 
 
 def with_words(spec: Any, words: Mapping[str, str]) -> Any:
-    """Return a specification with words replaced by others, in titles, scales and values."""
+    """Return a specification with words replaced in titles, scales and values."""
     if isinstance(spec, str):
         return words.get(spec, spec)
     if isinstance(spec, list):
@@ -70,7 +70,7 @@ _FORMS: dict[str, tuple[PictureFormat, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AskedPicture:
-    """A picture as a request wants it; `suffix` is the form as its address names it."""
+    """The requested form of a picture; `suffix` is the end of its address."""
 
     suffix: str
     scheme: str
@@ -78,28 +78,27 @@ class AskedPicture:
     mimetype: str
 
     def of_chart(self, spec: Spec, name: str) -> Response:
-        """Return the answer with a chart, in the words and numbers of the page's language."""
+        """Return the response with a chart, in the words and numbers of the page's language."""
         return self.answer(
             draw_picture(spec, chart_looks(self.scheme, background=True), self.format), name
         )
 
     def answer(self, drawn: bytes, name: str) -> Response:
-        """Return the answer with a picture that is drawn, as a file of a name."""
+        """Return the response with a drawn picture, with a file name."""
         response = Response(drawn, mimetype=self.mimetype)
         response.headers["Content-Disposition"] = f'inline; filename="{name}.{self.suffix}"'
         return response
 
 
 def picture_width() -> int:
-    """Return the width of the picture that a request asks for."""
+    """Return the requested width of a picture in pixels."""
     return NARROW if parameters.text(request.args, "narrow", 1) else PICTURE_WIDTH
 
 
 def asked_picture(form: str) -> AskedPicture:
-    """Return the picture that a request asks for; `form` is the end of its address.
+    """Return the requested form of a picture; `form` is the end of its address.
 
-    Raises NotFound for an unknown form, and UsageError for an unknown scheme
-    of colours.
+    Raises NotFound on an unknown form, UsageError on an unknown colour scheme.
     """
     if form not in _FORMS:
         raise NotFound(
@@ -124,11 +123,11 @@ TITLES = {
     Chart.TREEMAP: lazy_gettext("Treemap"),
 }
 PICTURE_WIDTH, NARROW = 960, 460
-"""Widths of pictures: for a desk, and for a phone, where a wide one would be too small to read."""
+"""Widths of pictures in pixels: for a desktop, and for a phone."""
 FILLED_YEARS = 40
 _MOST_ROWS = 4_000
 _BARS_BESIDE = 40
-"""A bar is never wider than if so many stood side by side, unless there are fewer places."""
+"""A bar is at most as wide as one of 40 side by side, unless there are fewer places."""
 SELECTION = Field("selection", "Selection", FieldKind.CATEGORY)
 COMPARED_COLOURS = ("#1f9384", "#e0a030")
 
@@ -137,7 +136,7 @@ ChartRow = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A chart that was chosen: its kind, the kinds that would do, what it is drawn of."""
+    """A chart: its kind, the suitable kinds, its rows and its specification."""
 
     kind: Chart
     kinds: tuple[Chart, ...]
@@ -172,7 +171,7 @@ def drawn(view: ExplorerView, grid: Grid, other_name: str = "") -> Drawn:
 
 
 def suitable(view: ExplorerView) -> tuple[Chart, ...]:
-    """Return the kinds of charts that tell the truth about a question, the best first."""
+    """Return the kinds of charts that do not mislead about a question, the best first."""
     periods = _is_period(view.by[0])
     additive = view.feature in ADDITIVE
     if view.compares:
@@ -215,7 +214,7 @@ def _spec(view: ExplorerView, grid: Grid, kind: Chart, other_name: str) -> Spec:
 
 
 def _bar_bands(lines: Sequence[Line]) -> float:
-    """Return over how many places a bar goes: among many months those with captures may be few."""
+    """Return the number of places a bar covers: of many months, few may have captures."""
     places = [place for place, line in enumerate(lines) if line.whole.captures]
     nearest = min((after - place for place, after in pairwise(places)), default=1)
     return min(0.9 * nearest, len(lines) / _BARS_BESIDE)
@@ -241,7 +240,7 @@ def _shown(value: str) -> str:
 
 
 def _across_and_down(first: Field, second: Field) -> tuple[Field, Field]:
-    """Return months or years across and names down; of two names, the fewer across."""
+    """Return the fields across and down: a period goes across, else the second criterion."""
     return (first, second) if first.is_period else (second, first)
 
 
@@ -257,7 +256,7 @@ def _names_down(view: ExplorerView, grid: Grid, kind: Chart) -> int:
 def _rows(view: ExplorerView, grid: Grid, other_name: str) -> Iterator[ChartRow]:
     """Yield the rows of a chart: every line, and every period between the first and the last.
 
-    Where there are very many, one without captures has one row only.
+    With more than _MOST_ROWS cells, a line without captures has only one row.
     """
     first = view.by[0]
     lines = _filled(view, grid)
@@ -284,7 +283,7 @@ def _filled(view: ExplorerView, grid: Grid) -> tuple[Line, ...]:
 def _row(
     view: ExplorerView, chosen: dict[Criterion, str], features: Features | None, line: Line
 ) -> ChartRow:
-    """Return a row of a chart; a period in which nothing was captured is a gap, not a zero."""
+    """Return a row of a chart; a period without captures is a gap, not a zero."""
     row: ChartRow = {criterion.value: _shown(value) for criterion, value in chosen.items()}
     counted = view.feature in ADDITIVE or FEATURES[view.feature].unit == "count"
     empty = 0 if counted and line.whole.captures else None
@@ -296,11 +295,10 @@ def _row(
 
 
 def with_gaps(lines: Sequence[Line], columns: int) -> tuple[Line, ...]:
-    """Return lines by month or year with those between that have none, each at its time.
+    """Return lines by month or year, with empty lines for the periods in between.
 
-    Damaged dates bring months such as 0201-01 or 9999-12: months that are
-    more than FILLED_YEARS from the middle of all captures stand beside the
-    others, without those between.
+    Damaged dates make months such as 0201-01 or 9999-12: the gap to months
+    that are more than FILLED_YEARS from the median capture is not filled.
     """
     numbers = {line: _number(line.value) for line in lines if line.value[:4].isdigit()}
     if not numbers:
@@ -319,7 +317,7 @@ def with_gaps(lines: Sequence[Line], columns: int) -> tuple[Line, ...]:
 
 
 def _middle(numbers: Mapping[Line, int]) -> int:
-    """Return the month by which half of all captures had come."""
+    """Return the number of the period with the median capture."""
     left = sum(line.whole.captures for line in numbers) / 2
     for line, number in numbers.items():
         left -= line.whole.captures

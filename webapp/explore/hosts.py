@@ -1,4 +1,4 @@
-"""The page of hosts: how much of each was captured, when, and with which outcome."""
+"""The page of hosts: the captures of each by number, time and outcome."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,7 +42,7 @@ class MonthBar:
 
 
 class MonthAxis:
-    """The months of several hosts as one axis; damaged dates have no place on it."""
+    """A common axis of the months of several hosts, without damaged dates."""
 
     def __init__(self, hosts: Iterable[ArchivedHost]) -> None:
         known = (_month(one) for host in hosts for one in host.months)
@@ -73,7 +73,7 @@ def _is_year(year: int) -> bool:
 
 
 def hosts_of(arguments: Arguments, base: str) -> tuple[Asked, Callable[[], HostTable]]:
-    """Return the parameters of an address, and what finds the hosts by them."""
+    """Return the parameters of an address, and a function that finds its hosts."""
     name = parameters.text(arguments, "name", 300)
     sort = parameters.choice(arguments, "sort", HostOrder.CAPTURES)
     reverse = parameters.number_parameter(arguments, "reverse", 0, 0, 1)
@@ -86,7 +86,7 @@ def hosts_of(arguments: Arguments, base: str) -> tuple[Asked, Callable[[], HostT
 
 @blueprint.get("", endpoint="show")
 def show_hosts() -> ResponseReturnValue:
-    """List hosts, a page of a table that is sorted by one of its columns."""
+    """List hosts, one page of a table sorted by one of its columns."""
     page = parameters.list_page(request.args, HOSTS_A_PAGE)
     view, find = hosts_of(request.args, url_for(".show"))
     table = answer_facets(find)
@@ -106,7 +106,7 @@ def show_hosts() -> ResponseReturnValue:
 
 @blueprint.get("/list.<suffix>")
 def export_hosts(suffix: str) -> ResponseReturnValue:
-    """Return all hosts that match as a file."""
+    """Return all matching hosts as a file."""
     refusal = lazy_gettext("lists come as %(choices)s, not as %(suffix)s")
     media_type, write = form_of(HOST_FORMATS, suffix, refusal)
     find = hosts_of(request.args, "")[1]

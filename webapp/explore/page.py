@@ -1,4 +1,4 @@
-"""The explorer: how much of the archive is what, as charts, tables and files."""
+"""The explorer: facet counts of the archive as charts, tables and files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -72,7 +72,7 @@ BUNDLE_SECONDS = 86_400 * 30
 
 @dataclass(frozen=True, slots=True)
 class ExplorerChip:
-    """A condition in words, and the address without it."""
+    """The label of a condition, and the address without it."""
 
     name: str
     label: str
@@ -81,7 +81,7 @@ class ExplorerChip:
 
 @blueprint.get("", endpoint="show")
 def show_explorer() -> ResponseReturnValue:
-    """Show the chart and the table of a question."""
+    """Show the chart and the table of a facet question."""
     view = read_explorer_view(request.args)
     to = _addresses(view)
     grid = gather(view, ask, site_ranks(view))
@@ -102,7 +102,7 @@ def show_explorer() -> ResponseReturnValue:
 
 @blueprint.get("/change")
 def change() -> ResponseReturnValue:
-    """Lead from the forms to the address with one more condition, or to a comparison."""
+    """Redirect from the forms to the address with one more condition, or to a comparison."""
     view = read_explorer_view(request.args)
     criterion = parameters.choice(request.args, "criterion", Criterion.SITE)
     value = parameters.text(request.args, "value")
@@ -146,7 +146,7 @@ def captures() -> ResponseReturnValue:
 
 @blueprint.get("/vega.js")
 def vega() -> ResponseReturnValue:
-    """Return the libraries that draw charts in browsers."""
+    """Return the JavaScript bundle that draws charts."""
     packed = request.accept_encodings["gzip"] > 0
     bundle = browser_bundle(cache_folder())
     response = Response(bundle if packed else decompress(bundle), mimetype="text/javascript")
@@ -185,7 +185,7 @@ def _common(view: ExplorerView) -> dict[str, object]:
 
 
 def _orders(view: ExplorerView) -> dict[ExplorerOrder, LazyString]:
-    """Return the orders that a list can have; sites by centrality once links were inverted."""
+    """Return the possible orders of a list; sites by centrality only if links were inverted."""
     if view.by[:1] != (Criterion.SITE,) or view.compares or not archive().is_built("links"):
         return ORDERS
     return ORDERS | SITE_ORDERS
@@ -197,7 +197,7 @@ def extended(address: str, **more: object) -> str:
 
 
 def chart_values() -> dict[str, object]:
-    """Return what the templates of charts need: schemes the reader may see them in, looks."""
+    """Return the template variables of charts: the reader's colour schemes, Vega settings."""
     chosen = preferences().theme
     return {
         "shown_schemes": fields.SCHEMES if chosen is Theme.AUTO else (str(chosen),),
@@ -215,7 +215,7 @@ def _chips(to: ExplorerAddresses) -> list[ExplorerChip]:
 
 
 def _search_address(where: tuple[FacetCondition, ...]) -> tuple[str, Within]:
-    """Return the address of a search within a selection, and what it leaves out."""
+    """Return the address of a search within a selection, and the conditions it lacks."""
     within = search_within(where)
     values: dict[str, list[str]] = {}
     for name, value in within.pairs:
@@ -225,7 +225,7 @@ def _search_address(where: tuple[FacetCondition, ...]) -> tuple[str, Within]:
 
 @blueprint.get("/table.<suffix>")
 def table(suffix: str) -> ResponseReturnValue:
-    """Return the numbers of a page, all features of each cell, unrounded."""
+    """Return the numbers of a page as a file, with all features of each cell, unrounded."""
     if suffix not in ("csv", "json"):
         raise NotFound(
             gettext("tables come as csv and json, not as %(suffix)s", suffix=repr(suffix))
@@ -259,7 +259,7 @@ def _heads(view: ExplorerView) -> list[str]:
 
 
 def _cells(view: ExplorerView, grid: Grid) -> Iterator[tuple[tuple[str, ...], Features]]:
-    """Yield the cells of a grid with what they are of: values, or a selection and a value."""
+    """Yield the cells of a grid with their heads: values, or a selection and a value."""
     for line in grid.lines:
         if not grid.columns:
             yield (line.value,), line.whole

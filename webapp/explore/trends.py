@@ -1,4 +1,4 @@
-"""Words over the years: the page, its chart, and what programs can ask."""
+"""Queries over time and distinctive words: pages, chart and API."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -81,11 +81,11 @@ _TAKEN = {
     ".file": _TRENDS_NAMES | {"show"},
     ".words_api": frozenset(parameter.name for parameter in WORDS_PARAMETERS),
 }
-"""The parameters that each address takes."""
+"""The parameters of each endpoint."""
 
 
 class TrendMeasure(StrEnum):
-    """What a chart of queries shows."""
+    """The measure in a chart of queries."""
 
     CAPTURES = "captures"
     DOCUMENTS = "documents"
@@ -123,14 +123,14 @@ def _found(queries: list[str]) -> Trends:
 
 
 def _selection() -> dict[str, Any]:
-    """Return the filters and dates of an address as options of the Python API."""
+    """Return the filters and dates of the request as options of the Python API."""
     asked = read_selection(request.args)
     return {"from_": asked.date_from, "to": asked.date_to, **asked.filters}
 
 
 @blueprint.get("/trends", endpoint="show")
 def show_trends() -> ResponseReturnValue:
-    """Show queries over time: a form, a chart and a table whose cells lead to the hits."""
+    """Show queries over time: a form, a chart and a table with links to the hits."""
     queries, shown, error = _queries(), _measure(), None
     found = None
     try:
@@ -161,14 +161,14 @@ def show_trends() -> ResponseReturnValue:
 
 @blueprint.get("/api/trends", endpoint="api")
 def trends_json() -> ResponseReturnValue:
-    """Answer with queries over time."""
+    """Answer with the counts of queries over time."""
     check_parameters(request.args, TRENDS_PARAMETERS)
     return json_answer(_found(_queries()))
 
 
 @blueprint.get("/trends.<form>", endpoint="file")
 def trends_file(form: str) -> ResponseReturnValue:
-    """Return queries over time as CSV, or as a picture."""
+    """Return the counts of queries over time as CSV, or their chart as a picture."""
     if form == "csv":
         found = _found(_queries())
         headers = {"Content-Disposition": 'attachment; filename="trends.csv"'}
@@ -183,7 +183,7 @@ def _measure() -> TrendMeasure:
 
 
 def _chart(found: Trends, shown: TrendMeasure, width: int | str) -> Spec:
-    """Return the chart of queries; periods in which nothing was captured are gaps."""
+    """Return the chart of queries; periods without captures are gaps."""
     kind = FieldKind.YEAR if found.by is Period.YEAR else FieldKind.MONTH
     period = Field("period", str(PERIOD_LABELS[found.by]), kind)
     value_kind = FieldKind.SHARE if shown is TrendMeasure.SHARE else FieldKind.COUNT
@@ -214,7 +214,7 @@ def _value(point: PeriodCounts, shown: TrendMeasure) -> float | None:
 
 
 def _hits_address(query: str, period: str) -> str:
-    """Return the address of the hits of a period, of its part within the dates of the page."""
+    """Return the address of the hits of a period, cut to the dates of the page."""
     date, asked = _period_name(period), read_selection(request.args)
     first, last = date_span(date)
     begins_later = date_bound(asked.date_from, 0) > first
@@ -227,7 +227,7 @@ def _hits_address(query: str, period: str) -> str:
 
 
 def _word_address(word: str) -> str:
-    """Return the address of those of the documents of a selection that have a word."""
+    """Return the address of the documents of the selection that contain a word."""
     question = read_question(request.args)
     query = f"({question.text}) AND {word}" if question.text else word
     return _results_address(query, question.date_from, question.date_to)
@@ -236,16 +236,16 @@ def _word_address(word: str) -> str:
 def _results_address(query: str, date_from: str, date_to: str) -> str:
     """Return the address of the hits of a query with the filters of this page."""
     asked: dict[str, Any] = dict(read_selection(request.args).filters)
-    # "from" is a word of Python.
+    # `from` is a Python keyword.
     asked |= {"from": date_from or None, "to": date_to or None}
     return url_for("search.results", q=query, **asked)
 
 
 def _address(endpoint: str, **changes: str) -> str:
-    """Return the address of the same question elsewhere, with some parameters changed.
+    """Return the address of the same question at another endpoint, with some changes.
 
-    Parameters that are not taken there are left out, as are those of nobody:
-    some names mean other things to `url_for`.
+    Only the endpoint's known parameters are kept: some names have a special
+    meaning for `url_for`.
     """
     given = request.args.lists()
     asked: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The explorer's question as an address asks it, and the addresses that lead on from it."""
+"""The explorer's view, parsed from an address, and the addresses linked from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ _FIRST_STEPS = (
     Criterion.TLD,
 )
 STEPS = tuple(dict.fromkeys((*_FIRST_STEPS, *Criterion)))
-"""The criteria in the order in which the explorer lists a selection by them."""
+"""The criteria in the order in which the explorer steps through them."""
 
 
 class Chart(StrEnum):
@@ -41,9 +41,9 @@ class Chart(StrEnum):
 
 
 class ExplorerOrder(StrEnum):
-    """The orders of a list; the natural one is that of the values.
+    """The orders of a list: by feature, or by the values themselves.
 
-    Sites can be in the order of their centrality in the graph of links too.
+    Sites can be ordered by their centrality in the link graph too.
     """
 
     MOST = "most"
@@ -60,9 +60,9 @@ CENTRAL_ORDERS = (ExplorerOrder.PAGERANK, ExplorerOrder.HARMONIC)
 class ExplorerView:
     """What the explorer shows.
 
-    `by` is one or two criteria, a month or year first. With `other` the selection
-    is compared with the one that has these conditions instead of its own on
-    the same criteria. `chart` None is whichever suits best.
+    `by` is one or two criteria, a month or year first. With `other`, the selection
+    is compared with a second one, in which these conditions replace those on the
+    same criteria. `chart` None is the most suitable kind.
     """
 
     feature: Feature = Feature.CAPTURES
@@ -75,24 +75,24 @@ class ExplorerView:
 
     @property
     def by_centrality(self) -> bool:
-        """Tell whether sites are listed in the order of their centrality."""
+        """Whether sites are listed by their centrality."""
         return self.order in CENTRAL_ORDERS and self.by[0] is Criterion.SITE
 
     @property
     def compares(self) -> bool:
-        """Tell whether two selections are shown."""
+        """Whether two selections are compared."""
         return bool(self.other)
 
     @property
     def other_where(self) -> tuple[FacetCondition, ...]:
-        """The conditions of the selection compared with."""
+        """The conditions of the second selection."""
         replaced = {condition.criterion for condition in self.other}
         kept = (own for own in self.where if own.criterion not in replaced)
         return (*kept, *self.other)
 
 
 def read_explorer_view(arguments: Arguments) -> ExplorerView:
-    """Return the question of an address; raises UsageError for what makes no sense."""
+    """Return the view of an address; raises UsageError on invalid parameters."""
     view = ExplorerView(
         feature=parameters.choice(arguments, "feature", Feature.CAPTURES),
         where=conditions(arguments.getlist("where"), "where"),
@@ -116,20 +116,20 @@ def _by(arguments: Arguments) -> tuple[Criterion, ...]:
 
 
 def conditions(texts: Sequence[str], name: str) -> tuple[FacetCondition, ...]:
-    """Return the conditions of a parameter; raises UsageError for what is none."""
+    """Return the conditions of a parameter; raises UsageError on an invalid one."""
     given = parameters.different(name, texts, _MAX_SHOWN_CONDITIONS, MAX_CONDITION)
     return tuple(map(parse_condition, given))
 
 
 def next_step(where: Sequence[FacetCondition]) -> Criterion:
-    """Return the criterion to look at next: the first that has more than one value."""
+    """Return the next criterion: the first of STEPS not fixed to a single value."""
     fixed = {own.criterion for own in where if len(own.values) == 1 and not own.negated}
     return next((step for step in STEPS if step not in fixed), Criterion.MONTH)
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorerAddresses:
-    """Where links lead: the same question with one thing changed."""
+    """The addresses of links: the same view with one change."""
 
     base: str
     view: ExplorerView
@@ -140,39 +140,39 @@ class ExplorerAddresses:
         return f"{base or self.base}?{encoded}" if encoded else base or self.base
 
     def but(self, **changed: Any) -> str:
-        """Return the address of the view with some of it changed."""
+        """Return the address of the view with some fields changed."""
         return self.of(replace(self.view, **changed))
 
     def here(self, base: str = "") -> str:
-        """Return the address of the view itself, on another page."""
+        """Return the address of the unchanged view, on page `base` if given."""
         return self.of(self.view, base)
 
     def by(self, criterion: Criterion) -> str:
-        """Return the address that lists by a criterion; the second stays where it can."""
+        """Return the address listed by a criterion; a different second one is kept."""
         others = tuple(by for by in self.view.by[1:] if by is not criterion)
         return self.of(
             replace(self.view, by=_periods_first(criterion, *others), order=ExplorerOrder.MOST)
         )
 
     def then_by(self, criterion: Criterion | None) -> str:
-        """Return the address that splits by a second criterion, or by none."""
+        """Return the address split by a second criterion, or by none."""
         added = () if criterion is None else (criterion,)
         return self.of(replace(self.view, by=_periods_first(self.view.by[0], *added), other=()))
 
     def refined(self, *chosen: tuple[Criterion, str]) -> str:
-        """Return the address of what has these values only, and what to look at next of it."""
+        """Return the address restricted to these values, listed by the next criterion."""
         view = refine(self.view, *chosen)
         named = {criterion for criterion, _ in chosen}
         by = tuple(by for by in view.by if by not in named) or (next_step(view.where),)
         return self.of(replace(view, by=by, other=(), order=ExplorerOrder.MOST))
 
     def refining(self) -> str:
-        """Return the address to which conditions on the criteria of the chart are to be added."""
+        """Return the address without the conditions on the chart's criteria, to add new ones."""
         kept = tuple(own for own in self.view.where if own.criterion not in self.view.by)
         return self.of(replace(self.view, where=kept, by=(), other=(), order=ExplorerOrder.MOST))
 
     def within(self, base: str, *chosen: tuple[Criterion, str]) -> str:
-        """Return the address of another page about what has these values."""
+        """Return the address of another page, restricted to these values."""
         where = refine(self.view, *chosen).where
         return self.of(ExplorerView(where=where, by=()), base)
 
@@ -191,16 +191,16 @@ class ExplorerAddresses:
         return self.of(replace(self.view, where=(), other=()))
 
     def alone(self) -> str:
-        """Return the address that compares with nothing."""
+        """Return the address without the comparison."""
         return self.of(replace(self.view, other=()))
 
     def swapped(self) -> str:
-        """Return the address of the other selection alone."""
+        """Return the address of the second selection alone."""
         return self.of(replace(self.view, where=self.view.other_where, other=()))
 
 
 def refine(view: ExplorerView, *chosen: tuple[Criterion, str]) -> ExplorerView:
-    """Return a view of what has these values only."""
+    """Return a view restricted to these values."""
     named = {criterion for criterion, _ in chosen}
     kept = (own for own in view.where if own.criterion not in named)
     added = (FacetCondition(criterion, (value,)) for criterion, value in chosen)
@@ -212,7 +212,7 @@ def _periods_first(*by: Criterion) -> tuple[Criterion, ...]:
 
 
 def explorer_pairs(view: ExplorerView) -> list[tuple[str, str]]:
-    """Return the parameters of a view's address, those as usual left out."""
+    """Return the parameters of a view's address, without defaults."""
     found = [("where", str(condition)) for condition in view.where]
     found += [("vs", str(condition)) for condition in view.other]
     if view.by and view.by != (next_step(view.where),):
@@ -228,17 +228,17 @@ def explorer_pairs(view: ExplorerView) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The parameters of a search, and the conditions that no search filter has."""
+    """The parameters of a search, and the conditions that it cannot express."""
 
     pairs: tuple[tuple[str, str], ...]
     missing: tuple[FacetCondition, ...]
 
 
 def search_within(where: Sequence[FacetCondition]) -> Within:
-    """Return the search that finds the documents of a selection, as nearly as filters allow.
+    """Return the search for the documents of a selection, as closely as filters allow.
 
-    Depth, the unknown and names from a list of sites mean nothing to the
-    search, and a query has its length: such conditions are in `missing`.
+    Conditions that a search cannot express (depth, unknown values, names from
+    a list of sites), or that make the query too long, are in `missing`.
     """
     filters: list[tuple[str, str]] = []
     clauses: list[str] = []
@@ -255,7 +255,7 @@ def search_within(where: Sequence[FacetCondition]) -> Within:
 
 
 def _free_filter(condition: FacetCondition, filters: Sequence[tuple[str, str]]) -> str:
-    """Return the filter that a condition can be, "" where it has to be part of the query."""
+    """Return the filter for a condition, "" if it must be part of the query."""
     name = condition.criterion.definition.query_filter
     several = len(condition.values) > parameters.MAX_REPEATED
     return "" if condition.negated or several or name in dict(filters) else name

@@ -1,1 +1,1 @@
-"""Links: who links to a URL, the graph of hosts, and what the archive lacks."""
+"""Links: inlinks of a URL, the graph of hosts, and missing URLs."""

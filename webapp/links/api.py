@@ -1,4 +1,4 @@
-"""The JSON API of links: what programs can ask, and the answers."""
+"""The JSON API of links: its operations and answers."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class AnchorAnswer:
 
 @dataclass(frozen=True, slots=True)
 class InlinkAnswer:
-    """A link: the page that has it, the first capture of that page, the kind and the text."""
+    """A link: the linking page, the time of its first capture, the kind and the anchor text."""
 
     url: str
     timestamp: Timestamp
@@ -57,9 +57,9 @@ class InlinkAnswer:
 class LinksAnswer(msgspec.Struct, frozen=True, rename={"sources": "from"}):
     """The links to a URL; `documents` counts distinct linking URLs other than itself.
 
-    `anchors` are of links from other hosts, `own_anchors` of those from the
-    same host. `first` and `last` are null where nothing links to the URL.
-    `from` lists links. (No dataclass, as `from` is a word of Python.)
+    `anchors` are of links from other hosts, `own_anchors` of links from the
+    same host. `first` and `last` are null if nothing links to the URL.
+    `from` lists links. (Not a dataclass, as `from` is a Python keyword.)
     """
 
     url: str
@@ -78,7 +78,7 @@ class LinksAnswer(msgspec.Struct, frozen=True, rename={"sources": "from"}):
 
 @dataclass(frozen=True, slots=True)
 class GraphHostAnswer:
-    """A host of a graph: its links to and from the centre, or all others without one."""
+    """A host of a graph: its links to and from the centre, or all hosts if there is none."""
 
     host: str
     links_to: Count
@@ -89,7 +89,7 @@ class GraphHostAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GraphLinkAnswer:
-    """The number of links of a host to another: pairs of linking and linked URL."""
+    """The number of links from one host to another: pairs of linking and linked URL."""
 
     source: str
     target: str
@@ -98,7 +98,7 @@ class GraphLinkAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LinkGraphAnswer:
-    """Hosts, or domains, around one, and the links among them; `found` counts before `top`."""
+    """The hosts or domains around one, and their links; `found` is the number before `top`."""
 
     centre: str
     level: Level
@@ -260,7 +260,7 @@ def graph_around() -> ResponseReturnValue:
 
 @blueprint.get("/missing")
 def missing() -> ResponseReturnValue:
-    """Answer with what captured pages need and the archive lacks."""
+    """Answer with the URLs that captured pages need and the archive lacks."""
     check_parameters(request.args, MISSING_PARAMETERS)
     limit = parameters.number_parameter(request.args, "limit", 100, 1, _MOST_MISSING)
     found = missing_of(request.args, "")[1]

@@ -1,4 +1,4 @@
-"""The pages of links: the graph of hosts, the links to a URL, what the archive lacks."""
+"""The pages of links: the graph of hosts, the links to a URL, missing URLs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -33,14 +33,14 @@ _DEFAULT_TOP = GRAPH_TOPS[1]
 
 
 class Level(StrEnum):
-    """What the points of the graph are."""
+    """The level of the graph: what a point stands for."""
 
     HOSTS = "hosts"
     DOMAINS = "domains"
 
 
 class PointSize(StrEnum):
-    """What the size of a point tells."""
+    """The number that the size of a point shows."""
 
     INLINKS = "inlinks"
     DOCUMENTS = "documents"
@@ -48,7 +48,7 @@ class PointSize(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LinksView:
-    """What is shown: a host or domain in the middle ("" is none), of a year (0 is all)."""
+    """The requested graph: a host or domain at its centre ("" is none), a year (0 is all)."""
 
     host: str = ""
     level: Level = Level.HOSTS
@@ -57,7 +57,7 @@ class LinksView:
     top: int = _DEFAULT_TOP
 
     def graph(self) -> LinkGraph:
-        """Return the graph that is shown."""
+        """Return the graph of the view from the archive."""
         shown, domains = archive(), self.level is Level.DOMAINS
         return answer_facets(
             lambda: shown.link_graph(self.host, domains=domains, year=self.year, top=self.top)
@@ -65,7 +65,7 @@ class LinksView:
 
 
 def read_links_view(arguments: Arguments) -> LinksView:
-    """Return the view of an address; raises UsageError for what makes no sense."""
+    """Return the view of an address; raises UsageError on invalid parameters."""
     host = parameters.text(arguments, "host", 300).lower()
     if "//" in host:
         host = host.partition("//")[2]
@@ -79,7 +79,7 @@ def read_links_view(arguments: Arguments) -> LinksView:
 
 
 def links_asked(base: str, view: LinksView) -> parameters.Asked:
-    """Return the parameters of a view at the address of a page."""
+    """Return a view as the parameters of a page at `base`."""
     return parameters.Asked(base, asdict(view), asdict(LinksView()))
 
 
@@ -88,7 +88,7 @@ _HERE, _AWAY, _BOTH, _OTHERS = DIRECTIONS
 
 @dataclass(frozen=True, slots=True)
 class DrawnGraph:
-    """A neighbourhood with the documents that the archive has of each of its hosts."""
+    """The drawing of a neighbourhood, with the number of documents of each host."""
 
     around: Neighbourhood
     documents: Mapping[str, int]
@@ -106,7 +106,7 @@ class DrawnGraph:
 
 
 def drawn_graph(found: LinkGraph, *, by_inlinks: bool) -> DrawnGraph:
-    """Return what is drawn; points are as large as a host has inlinks or documents."""
+    """Return the drawing of a graph; points are sized by a host's inlinks or documents."""
     around, documents = found.around, found.documents
     title = "Hosts that link to it" if by_inlinks else "Documents"
     hosts = [
@@ -125,7 +125,7 @@ def drawn_graph(found: LinkGraph, *, by_inlinks: bool) -> DrawnGraph:
 
 
 def _edges(around: Neighbourhood) -> Iterator[GraphRow]:
-    """Yield the lines, those of two hosts that link to each other as one."""
+    """Yield the lines; two hosts that link to each other share one."""
     links = {(source, target): count for source, target, count in around.edges}
     for (source, target), count in links.items():
         back = links.get((target, source), 0)
@@ -196,7 +196,7 @@ def _drawn(view: LinksView) -> DrawnGraph:
 
 
 def _graph_words() -> dict[str, str]:
-    """Return the words of `nwx.charts.treemap` in the language of the page."""
+    """Return translations of the words in the chart into the language of the page."""
     return {
         "From": gettext("From"),
         "To": gettext("To"),
@@ -241,7 +241,7 @@ _FIELDS = ("kind", "site", "host", "collection", "from", "to")
 
 
 def asked_list(arguments: Arguments, base: str) -> Asked:
-    """Return the parameters of a list of missing URLs, or of repairs, at the address of a page."""
+    """Return the parameters of a list of missing URLs or repairs, for a page at `base`."""
     given = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
     if given["kind"]:
         parameters.one_of_these("kind", given["kind"], (*KIND_GROUPS, *KINDS))
@@ -249,14 +249,14 @@ def asked_list(arguments: Arguments, base: str) -> Asked:
 
 
 def missing_of(arguments: Arguments, base: str) -> tuple[Asked, Rows[MissingUrl]]:
-    """Return the parameters of an address, and what is missing by them."""
+    """Return the parameters of an address, and the missing URLs that match."""
     asked = asked_list(arguments, base)
     return asked, archive().missing(**asked.options())
 
 
 @missing_blueprint.get("", endpoint="show")
 def show_missing() -> ResponseReturnValue:
-    """List what is missing, a page of a table."""
+    """List missing URLs, one page of a table."""
     page, shown = parameters.list_page(request.args, ROWS_A_PAGE, MOST_MISSING_PAGES), archive()
     view, found = missing_of(request.args, url_for(".show"))
     if not shown.is_built("links"):
@@ -278,7 +278,7 @@ def show_missing() -> ResponseReturnValue:
 
 @missing_blueprint.get("/urls.<suffix>")
 def export_missing(suffix: str) -> ResponseReturnValue:
-    """Return all that is missing as a file: CSV, JSON, or a list of URLs."""
+    """Return all missing URLs that match as a file: CSV, JSON, or a list of URLs."""
     refusal = lazy_gettext("lists come as %(choices)s, not as %(suffix)s")
     media_type, write = form_of(MISSING_FORMATS, suffix, refusal)
     found = iter(missing_of(request.args, "")[1])

@@ -1,1 +1,1 @@
-"""Pictures of captured pages: thumbnails, and renders as they are stored."""
+"""Pictures of captured pages: thumbnails and stored renders."""

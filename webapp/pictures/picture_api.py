@@ -1,4 +1,4 @@
-"""The JSON API of pictures: what programs can ask, and the answers."""
+"""The JSON API of pictures: its operations and answers."""
 
 from dataclasses import replace
 
@@ -117,7 +117,7 @@ _PAGES_ANSWERED = 1_000
 
 @blueprint.get("", endpoint="pictures")
 def found_pictures() -> ResponseReturnValue:
-    """Answer with the pictures that match."""
+    """Answer with the matching pictures."""
     check_parameters(request.args, PICTURE_PARAMETERS)
     offset, limit = parameters.paging(request.args, 50, MOST_PICTURES_ANSWERED, 1)
     question = replace(picture_question(read_pictures(request.args)), offset=offset, limit=limit)
@@ -134,7 +134,7 @@ def one_picture(document_id: str) -> ResponseReturnValue:
 
 @blueprint.get("/similar", endpoint="similar")
 def pictures_of_hash() -> ResponseReturnValue:
-    """Answer with pictures whose hashes are like one."""
+    """Answer with pictures whose hashes are similar to one."""
     check_parameters(request.args, SIMILAR_PARAMETERS)
     hash = read_hash(request.args)
     return _similar(hash) if hash is not None else json_answer(similar_answer([]))
@@ -143,7 +143,7 @@ def pictures_of_hash() -> ResponseReturnValue:
 @blueprint.post("/similar", endpoint="like_image")
 @open_to_all
 def pictures_like_image() -> ResponseReturnValue:
-    """Answer with pictures that look like the image in the body; nothing of it is kept."""
+    """Answer with pictures similar to the image in the body; the image is not stored."""
     limit_upload(MOST_UPLOADED)
     payload = request.get_data(cache=False)
     if not payload:

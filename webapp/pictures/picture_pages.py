@@ -1,4 +1,4 @@
-"""The pages of pictures: what matches a query, one with the pages that show it, similar ones."""
+"""The pages of pictures: search results, a picture with the pages that show it, similar ones."""
 
 from dataclasses import replace
 from math import log10
@@ -57,18 +57,18 @@ FILTER_FIELDS = {
     "collection": "collections",
     "year": "years",
 }
-"""The parameters of filters by values, and the fields of a question that hold these."""
+"""The parameters of filters, and the fields of a question that hold their values."""
 
 
 class PictureFilter(NamedTuple):
-    """A filter that is set: its value for people, and the address without it."""
+    """An active filter: its label, and the address without it."""
 
     label: str
     address: str
 
 
 def read_pictures(arguments: Arguments, base: str = "") -> Asked:
-    """Return the parameters of pictures; raises UsageError for values that make no sense."""
+    """Return the parameters of a picture search; raises UsageError on invalid values."""
     filters = parameters.filters(arguments)
     given: dict[str, object] = {
         "q": parameters.text(arguments, "q", parameters.MAX_QUERY),
@@ -85,14 +85,14 @@ def read_pictures(arguments: Arguments, base: str = "") -> Asked:
 
 
 def picture_question(asked: Asked) -> PictureQuestion:
-    """Return the question of parameters, without what says how much of the answer is wanted."""
+    """Return the picture question of parameters, without offset and limit."""
     fields = {"q": "query", "colour": "colours", **FILTER_FIELDS}
     values: dict[str, Any] = {fields.get(name, name): one for name, one in asked.values.items()}
     return PictureQuestion(**values | {"box": parse_box(values["box"])})
 
 
 def _filters(asked: Asked) -> list[PictureFilter]:
-    """Return the filters that are set beside the form's, each with the address without it."""
+    """Return the active filters outside the form, each with the address without it."""
     values: dict[str, Any] = {name: asked.values[name] for name in FILTER_FIELDS}
     return [
         PictureFilter(
@@ -104,7 +104,7 @@ def _filters(asked: Asked) -> list[PictureFilter]:
 
 
 def read_hash(arguments: Arguments) -> int | None:
-    """Return the hash of an address, 16 hex digits, None where it has none."""
+    """Return the parameter `hash`, 16 hex digits, as a number; None without it."""
     digits = parameters.text(arguments, "hash", 16)
     if not digits:
         return None
@@ -119,7 +119,7 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 blueprint = Blueprint("picture_pages", __name__, url_prefix="/pictures")
 
 MOST_UPLOADED = 8 << 20
-"""The bytes of an image that similar ones are looked up for."""
+"""The most bytes of an uploaded image."""
 
 UPLOAD_FORM_BYTES = MOST_UPLOADED + (1 << 16)
 
@@ -165,12 +165,12 @@ def show_pictures() -> ResponseReturnValue:
 
 @blueprint.get("/map", endpoint="map")
 def show_map() -> ResponseReturnValue:
-    """Show where pictures were taken: a map of the world, and a list of countries."""
+    """Show where pictures were taken: a world map and a list of countries."""
     shown = archive()
     found = service().answers.answer(
         ("picture map", shown.stamp()), lambda: answer_search(shown.picture_map), _MAP_SECONDS
     )
-    # Imported here, so that whoever shows no map does not load the outlines.
+    # Imported here, so that the outlines are loaded only for this page.
     from nwx.pictures.map import UNITS, outlines
 
     return render_template(
@@ -202,7 +202,7 @@ def show_picture(document_id: str) -> ResponseReturnValue:
 
 
 def picture_or_404(id: str, pages: int) -> ShownPicture:
-    """Return a picture and pages that show it; raises NotFound where there is none."""
+    """Return a picture and at most `pages` pages that show it; raises NotFound without one."""
     shown = archive()
     found = answer_search(lambda: shown.picture(id, pages))
     if found is None:
@@ -212,7 +212,7 @@ def picture_or_404(id: str, pages: int) -> ShownPicture:
 
 @blueprint.get("/similar", endpoint="similar")
 def show_similar() -> ResponseReturnValue:
-    """Show the pictures that look like an image of a hash, or the form to choose an image."""
+    """Show the pictures with hashes similar to a given one, or the upload form."""
     hash = read_hash(request.args)
     found, shown = None, archive()
     if hash is not None:
@@ -223,7 +223,7 @@ def show_similar() -> ResponseReturnValue:
 @blueprint.post("/similar", endpoint="upload")
 @open_to_all
 def upload_image() -> ResponseReturnValue:
-    """Lead to the pictures that look like an image; nothing of it is kept."""
+    """Redirect to the pictures similar to an uploaded image, which is not stored."""
     check_origin(lazy_gettext("uploads"))
     limit_upload(UPLOAD_FORM_BYTES)
     file = request.files.get("image")
@@ -236,19 +236,19 @@ def upload_image() -> ResponseReturnValue:
 
 
 def limit_upload(most: int) -> None:
-    """Raise RequestEntityTooLarge for more than so many bytes, before they are read."""
+    """Raise RequestEntityTooLarge for a body of more than `most` bytes, before reading it."""
     if (request.content_length or 0) > most:
         raise RequestEntityTooLarge
     request.max_content_length = most
 
 
 def hash_of_image(payload: bytes) -> int:
-    """Return the hash of an image that somebody sent.
+    """Return the perceptual hash of an uploaded image.
 
-    Raises UsageError for what is none, or has nothing to tell it by, and
-    EngineBusyError where too many are being decoded.
+    Raises UsageError if it is no image, or a plain area, and EngineBusyError
+    if too many are being decoded.
     """
-    # Imported here, so that whoever serves no pictures does not load Pillow.
+    # Imported here, so that Pillow is loaded only for pictures.
     from nwx.pictures.measures import measured
 
     with service().scaled.place():

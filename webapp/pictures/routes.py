@@ -1,4 +1,4 @@
-"""Renders and thumbnails of captured pages, in lists and as answers."""
+"""Renders and thumbnails of captured pages: lists and responses."""
 
 import hashlib
 from collections import Counter
@@ -29,7 +29,7 @@ from webapp.site.context import archive, service
 from webapp.site.words import error_text
 
 NO_SCRIPTS = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
-"""What the bytes of an archive may do in a browser: nothing."""
+"""The Content-Security-Policy of archived content: no scripts, no requests, no framing."""
 
 KEPT_SECONDS = 3_600
 _ETAG_DIGITS = 32
@@ -50,38 +50,38 @@ NO_PICTURE = (
     '<rect width="32" height="20" fill="#8884"/>'
     '<path d="M11 14l4-5 3 3 2-2 3 4z" fill="#888"/></svg>'
 )
-"""What is shown in the place of a picture that cannot be shown."""
+"""The placeholder of a picture that cannot be shown."""
 
 
 def etag_of(*parts: object) -> str:
-    """Return the ETag of what is made of these parts alone."""
+    """Return the ETag of a response that depends on these parts only."""
     named = "\n".join(map(str, parts))
     return hashlib.blake2b(named.encode("utf-8", "surrogatepass")).hexdigest()[:_ETAG_DIGITS]
 
 
 def not_modified(etag: str) -> Response | None:
-    """Return the answer to who has it already, None where it has to be sent."""
+    """Return a 304 response if the client has this version, else None."""
     if not request.if_none_match.contains_weak(etag):
         return None
     return _kept(Response(status=304), etag)
 
 
 def picture_answer(payload: bytes, media_type: str, etag: str) -> Response:
-    """Return a picture of our own making."""
+    """Return the response with a picture made by nwx."""
     return _kept(_harmless(Response(payload, mimetype=media_type)), etag)
 
 
 def placeholder_answer(status: int = 404) -> Response:
-    """Return a picture that stands for one that is not there; browsers show it all the same."""
+    """Return the placeholder picture; browsers show it despite the status."""
     response = _harmless(Response(NO_PICTURE, status, mimetype="image/svg+xml"))
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def render_answer(payload: bytes, media_type: str, name: str, etag: str) -> Response:
-    """Return a stored render: pictures and JSON as they are, texts and HTML as plain text.
+    """Return a stored render: pictures and JSON unchanged, texts and HTML as plain text.
 
-    All else is a download, of a file of a name.
+    PDF and all other types are downloads, with a file name.
     """
     served = served_type(payload, media_type)
     response = _harmless(Response(payload))
@@ -95,7 +95,7 @@ def render_answer(payload: bytes, media_type: str, name: str, etag: str) -> Resp
 
 
 def served_type(payload: bytes, media_type: str) -> str:
-    """Return the content type that bytes are served with, by what they are and are said to be."""
+    """Return the safe content type of bytes, by their signature and declared type."""
     for magic, found in _MAGICS:
         if payload.startswith(magic):
             return found
@@ -124,7 +124,7 @@ def _kept(response: Response, etag: str) -> Response:
 
 
 MOST_RENDERS = 100
-"""So many renders are listed on the page of a document."""
+"""The most renders listed on the page of a document."""
 
 _LABELS = {
     RenderKind.VIEW: lazy_gettext("Screenshot"),
@@ -141,7 +141,7 @@ _LABELS = {
 
 
 class ListedRender(NamedTuple):
-    """A render in a list: what it is called, where it is shown, the capture that it is."""
+    """A render in a list: its label, its address and its capture."""
 
     label: str
     address: str
@@ -149,7 +149,7 @@ class ListedRender(NamedTuple):
 
 
 def listed_renders(url: str, found: Sequence[FoundRender]) -> list[ListedRender]:
-    """Return the renders of a page at a URL by time, each with its address."""
+    """Return the renders of a page, ordered by timestamp, with their addresses."""
     numbers: Counter[tuple[RenderKind, str]] = Counter()
     listed = []
     for kind, capture in found:
@@ -169,7 +169,7 @@ def listed_renders(url: str, found: Sequence[FoundRender]) -> list[ListedRender]
 blueprint = Blueprint("pictures", __name__)
 
 _VERSION = 1
-"""Another one for pictures that are scaled in another way."""
+"""To be increased when the scaling of pictures changes."""
 
 _MOST_OF_A_KIND = 200
 _SUFFIXES = {
@@ -184,19 +184,19 @@ _SUFFIXES = {
 
 
 class ThumbnailSize(StrEnum):
-    """How large a thumbnail is: for a list, or for the page of a document."""
+    """The size of a thumbnail: small for lists, large for the page of a document."""
 
     SMALL = "small"
     LARGE = "large"
 
 
 BOXES = {ThumbnailSize.SMALL: (320, 200), ThumbnailSize.LARGE: (960, 600)}
-"""Pixels: twice those of the page, for screens of high resolution."""
+"""Sizes in pixels: twice the size on the page, for high-resolution screens."""
 
 
 @blueprint.get("/thumbnail")
 def thumbnail() -> ResponseReturnValue:
-    """Show what a page looked like, or an image, at a time: scaled down."""
+    """Answer with a thumbnail of a page or image at a time."""
     page = _page()
     size = parameters.choice(request.args, "size", ThumbnailSize.SMALL)
     shown = archive()
@@ -213,7 +213,7 @@ def thumbnail() -> ResponseReturnValue:
     known = not_modified(etag)
     if known is not None:
         return known
-    # Imported here, so that whoever serves no pictures does not load Pillow.
+    # Imported here, so that Pillow is loaded only for pictures.
     from nwx.quality.images import scaled
 
     width, height = BOXES[size]
@@ -230,7 +230,7 @@ def thumbnail() -> ResponseReturnValue:
 
 @blueprint.get("/renders/<kind>")
 def render(kind: str) -> ResponseReturnValue:
-    """Answer with a render of a page as it is stored, the nearest in time of its kind."""
+    """Answer with the stored render of a kind nearest in time to a capture of a page."""
     page, number = _page(), _number()
     of_kind = [
         one.capture for one in archive().page_pictures().renders(page) if one.kind == _kind(kind)

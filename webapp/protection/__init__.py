@@ -1,1 +1,1 @@
-"""Protection of the service: limits of clients, and the counts by which it is watched."""
+"""Protection of the service: rate limits of clients, request counts and metrics."""

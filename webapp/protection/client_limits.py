@@ -1,4 +1,4 @@
-"""How much each client may ask for: what requests cost, and token buckets in a shared file."""
+"""Rate limits of clients: costs of requests, and token buckets in a shared file."""
 
 import ctypes
 import errno
@@ -32,15 +32,15 @@ _SET = struct.Struct("=" + _WAYS * "Qd")
 _NOISE_SECONDS = 1e-6
 _BUCKET = struct.Struct("=Qd")
 
-# `fcntl.flock` gives the interpreter lock away, and may wait for it with the file locked.
+# `fcntl.flock` releases the GIL, and may then wait for it while the file is locked.
 _flock = ctypes.PyDLL(None, use_errno=True).flock
 
 
 class TokenBuckets:
-    """Buckets of clients; those of one file are the same in all processes.
+    """Token buckets of clients in a file, shared by all processes.
 
-    Its lock is the kernel's: it is released when a process that holds it is killed.
-    `clock` gives seconds, the same in all processes.
+    The file is locked with flock: the kernel releases it when a process is killed.
+    `clock` returns seconds, the same in all processes.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,13 +53,13 @@ class TokenBuckets:
 
     @staticmethod
     def create(path: Path) -> None:
-        """Make a file of full buckets, all of its bytes on the disk: a full one kills who maps."""
+        """Create a file of full buckets, not sparse: a full disk would kill mapping processes."""
         path.write_bytes(os.urandom(_KEY_BYTES) + bytes(_SETS * _SET.size))
 
     def take(self, client: str, cost: float, rate: float, burst: float) -> float:
-        """Take `cost` tokens; return 0 if they were there, else the seconds until they will be.
+        """Take `cost` tokens and return 0; if there are too few, return the seconds to wait.
 
-        A bucket holds up to `burst` tokens, and gets `rate` a second.
+        A bucket holds up to `burst` tokens, and is refilled with `rate` per second.
         """
         hashed = self.hash_of(client)
         start = _KEY_BYTES + hashed % _SETS * _SET.size
@@ -85,7 +85,7 @@ class TokenBuckets:
         self._file.close()
 
     def _hash_of(self, client: str) -> int:
-        """Return the hash of a client, by a key: nobody can choose whose bucket to displace."""
+        """Return the keyed hash of a client: nobody can choose whose bucket to displace."""
         data = client.encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(data, digest_size=8, key=self._key).digest()
         return int.from_bytes(digest, "little")
@@ -105,17 +105,17 @@ class TokenBuckets:
 
 LIMITS_EXTENSION = "nwx-client-limits"
 ROUTE = "nwx.route"
-"""Where the environment of a request has the route that answers it."""
+"""The environment key of the route that answers a request."""
 
 BURST_SECONDS = 60.0
 LEAST_BURST = 600.0
 """A page with hundreds of resources is replayed at once, however low the rate."""
 
 USER_SHARE, TOKEN_SHARE = 10, 100
-"""How many times the rate of a network a known user has, and a program with a token."""
+"""Rates of a known user and of a program with a token, as multiples of a network's rate."""
 
 LOOK_UP, PAGE, SEARCH, SCAN, EXPORT = 1.0, 2.0, 10.0, 20.0, 60.0
-"""What a request costs by its kind; one that playback answers costs as much as a look-up."""
+"""Costs of requests by kind, in tokens; a playback request costs as much as a look-up."""
 
 _COSTS: Mapping[str, float] = (
     dict.fromkeys(
@@ -146,7 +146,7 @@ _COSTS: Mapping[str, float] = (
     | {"hosts.export_hosts": EXPORT}
     | {"repairs.export_repairs": EXPORT, "explore.vega": PAGE, "links.graph_picture": SEARCH}
 )
-"""What the addresses of a route or a blueprint cost, where that is not PAGE."""
+"""Costs by endpoint or blueprint, if other than PAGE."""
 
 _OF_PROGRAMS = ("cdx", "memento")
 _WAIT = "nwx.rate-wait"
@@ -154,9 +154,9 @@ _WAIT = "nwx.rate-wait"
 
 @dataclass(frozen=True, slots=True)
 class ClientLimits:
-    """The limits of a service whose networks get `rate` tokens a second, 0 for no limits.
+    """The rate limits of a service: `rate` tokens a second for each network, 0 for no limits.
 
-    Whoever has one of the `tokens` is a program that the service knows.
+    A client with one of the `tokens` is a known program.
     """
 
     rate: float
@@ -164,7 +164,7 @@ class ClientLimits:
     tokens: Sequence[str] = ()
 
     def wait(self, app: Flask, environ: dict[str, Any], cost: float) -> float:
-        """Charge a request, once; return 0, or the seconds until it can be answered."""
+        """Charge a request (only once) and return 0, or the seconds until it can be answered."""
         if not cost:
             return 0.0
         if _WAIT not in environ:
@@ -175,12 +175,12 @@ class ClientLimits:
         return float(environ[_WAIT])
 
     def take(self, payer: str, cost: float, share: int = 1) -> float:
-        """Take what a request costs from a bucket; return 0, or the seconds to wait."""
+        """Take the cost of a request from a bucket; return 0, or the seconds to wait."""
         rate = self.rate * share
         return self.buckets.take(payer, cost, rate, max(LEAST_BURST, BURST_SECONDS * rate))
 
     def _payer(self, app: Flask, environ: dict[str, Any]) -> tuple[str, int]:
-        """Return whose bucket pays for a request, and its share; 0 where its reader has paid."""
+        """Return the bucket that pays for a request, and its share; 0 if its reader has paid."""
         if PASS_ENVIRON in environ:
             passes = app.extensions.get(PASSES_EXTENSION)
             if passes is not None and passes.asker(environ[PASS_ENVIRON]) is not None:
@@ -199,12 +199,12 @@ class ClientLimits:
 
 @lru_cache(10_000)
 def payer_at(address: str) -> str:
-    """Return the bucket of a client at an address."""
+    """Return the name of the bucket of a client's network."""
     return f"network {client_network(address)}"
 
 
 def question_cost(query_string: str) -> float:
-    """Return what a question to the CDX server costs: more where it is for many URLs."""
+    """Return the cost of a question to the CDX server: SCAN for many URLs, else LOOK_UP."""
     names = set()
     for part in query_string.split("&"):
         name, _, value = part.partition("=")
@@ -217,13 +217,13 @@ def question_cost(query_string: str) -> float:
 
 
 def is_pattern(url: str) -> bool:
-    """Return whether a URL, quoted or not, may stand for several."""
-    ends = ("*", "%2a", "%20", "+")  # blanks around it are dropped
+    """Return whether a URL, percent-encoded or not, may be a pattern for several URLs."""
+    ends = ("*", "%2a", "%20", "+")  # blanks around a URL are dropped
     return url[:3].lower().startswith(ends) or url[-3:].lower().endswith(ends)
 
 
 def limit_clients(app: Flask, limits: ClientLimits | None) -> None:
-    """Name the route of each request of an application, and refuse those beyond limits."""
+    """Make an application note the route of each request, and refuse those over the limits."""
     app.extensions[LIMITS_EXTENSION] = limits
     app.before_request_funcs.setdefault(None, []).insert(0, _admit)
 
@@ -258,7 +258,7 @@ def _words(seconds: int) -> str:
 
 @lru_cache(1_000)
 def _route(rule: str) -> str:
-    """Return the rule of a route, its converters left out."""
+    """Return the rule of a route without converters."""
     return "".join(
         part if number % 2 == 0 else f"<{part.rpartition(':')[2]}>"
         for number, part in enumerate(rule.replace(">", "<").split("<"))

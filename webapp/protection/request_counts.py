@@ -1,7 +1,7 @@
-"""The log of requests, and their counts and times in a file that all processes of a service map.
+"""The request log, and counts and times of requests in a file mapped by all server processes.
 
-Each process has a segment of the file for itself, so that none waits for another. The segment of
-one that has ended goes, with its counts, to the next that starts: sums never fall.
+Each process writes to its own segment of the file, so that none waits for another. When it has
+ended, the next process takes over the segment with its counts: sums never fall.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from typing import Any
 from nwx.errors import SettingsError
 
 REQUEST_ID = "nwx.request-id"
-"""The key of the id of a request in its environment."""
+"""The environment key of the id of a request."""
 
 _MOST_CHARACTERS = 2_000
 _ID_CHARACTERS = 64
@@ -28,7 +28,7 @@ _logger = logging.getLogger("nwx.server")
 
 
 def request_id(environ: dict[str, Any]) -> str:
-    """Return the id of a request: that which a proxy gave it in X-Request-Id, or a new one."""
+    """Return the id of a request: X-Request-Id as set by a proxy, or a new one."""
     found = environ.get(REQUEST_ID)
     if found is None:
         given = str(environ.get("HTTP_X_REQUEST_ID", ""))
@@ -39,9 +39,9 @@ def request_id(environ: dict[str, Any]) -> str:
 
 
 class RequestLog:
-    """Appends to a file, `-` for standard error; processes share one, a write for each line.
+    """Appends lines to a log file, `-` for standard error, one write per line; may be shared.
 
-    Raises SettingsError where the file cannot be opened.
+    Raises SettingsError if the file cannot be opened.
     """
 
     def __init__(self, path: str) -> None:
@@ -55,7 +55,7 @@ class RequestLog:
         self._has_failed = False
 
     def add(self, environ: dict[str, Any], status: int, seconds: float) -> None:
-        """Write the line of a request; the first line that finds no room is reported."""
+        """Write the line of a request; the first failed write is reported."""
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "id": request_id(environ),
@@ -84,10 +84,10 @@ class RequestLog:
 
 
 BOUNDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""The upper bounds of times in seconds that are counted together; the last count has none."""
+"""The upper bounds of the time buckets in seconds; the last bucket has none."""
 
 OTHER_ROUTE = "other"
-"""The route of requests that no page answers, and of those beyond the rows of a segment."""
+"""The route of requests without a page, and of routes that have no room in a segment."""
 
 _REST = f"0 {OTHER_ROUTE}"
 _WORD = 8
@@ -95,21 +95,21 @@ _LABEL_BYTES = 160
 _NUMBERS = _LABEL_BYTES // _WORD
 _ROW_WORDS = _NUMBERS + 1 + len(BOUNDS) + 1
 _ROWS = 256
-_SEGMENT_WORDS = 1 + _ROWS * _ROW_WORDS  # the process comes first
+_SEGMENT_WORDS = 1 + _ROWS * _ROW_WORDS  # the process id comes first
 
 
 @dataclass(slots=True)
 class RouteTimes:
-    """The times of the requests of a route with a status: their sum, and numbers by BOUNDS."""
+    """The times of the requests of a route and status: total seconds, and counts by BOUNDS."""
 
     seconds: float = 0.0
     numbers: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
 
 class RequestCounts:
-    """The counts of all processes, and the segment in which this one counts.
+    """The counts of all processes, and the segment of this process.
 
-    One thread counts; others may read. Each request is written to `log` too, if there is one.
+    One thread counts; others may read. Each request is written to `log` too, if given.
     """
 
     def __init__(self, path: Path, log: RequestLog | None = None) -> None:
@@ -130,7 +130,7 @@ class RequestCounts:
 
     @staticmethod
     def create(path: Path, processes: int) -> None:
-        """Make a file for so many processes at a time, all of its bytes on the disk."""
+        """Create a file for at most `processes` concurrent processes, not sparse."""
         path.write_bytes(bytes(processes * _SEGMENT_WORDS * _WORD))
 
     def add(self, route: str, status: int, seconds: float) -> None:
@@ -141,7 +141,7 @@ class RequestCounts:
         self._words[row + _NUMBERS + 1 + bisect_left(BOUNDS, seconds)] += 1
 
     def sums(self) -> Mapping[tuple[str, str], RouteTimes]:
-        """Return the times by route and status, of all processes together."""
+        """Return the times by route and status, summed over all processes."""
         found: dict[tuple[str, str], RouteTimes] = {}
         for segment in range(self._segments):
             for row, label in self._labelled(segment):
@@ -153,7 +153,7 @@ class RequestCounts:
         return found
 
     def processes(self) -> Iterator[int]:
-        """Yield the processes that count now."""
+        """Yield the ids of the running processes."""
         for segment in range(self._segments):
             process = self._words[segment * _SEGMENT_WORDS]
             if segment == self._own or (process and not self._lock(segment)):
@@ -162,14 +162,14 @@ class RequestCounts:
                 fcntl.lockf(self._file, fcntl.LOCK_UN, 1, segment)
 
     def close(self) -> None:
-        """Leave the segment to the next process."""
+        """Close the file, leaving the segment to the next process."""
         self._words.release()
         self._sums.release()
         self._map.close()
         self._file.close()
 
     def _lock(self, segment: int) -> bool:
-        """Return whether this process has a segment, which it keeps until its end."""
+        """Lock a segment until this process ends; return whether that succeeded."""
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, segment)
         except OSError:
@@ -186,7 +186,7 @@ class RequestCounts:
             yield row, label.decode("utf-8", "replace")
 
     def _new_row(self, label: str) -> int:
-        """Return a row for a label; those of no room share the last."""
+        """Return a row for a label; labels without room share the last row."""
         known = label.encode()[:_LABEL_BYTES].decode("utf-8", "ignore")
         if known not in self._rows and self._used >= _ROWS - 1:
             known = _REST

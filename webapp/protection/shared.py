@@ -1,4 +1,4 @@
-"""What the processes of a service share for its protection, and how each opens it."""
+"""Metrics, and the files shared by the processes of a service for its protection."""
 
 import ipaddress
 import time
@@ -39,7 +39,7 @@ blueprint = Blueprint("metrics", __name__)
 
 _EXTENSION = "nwx-metrics"
 _LEAST_SECONDS, _SHARE = 5.0, 20
-"""What the archive tells is kept for so long, and so many times as long as it took."""
+"""Metrics of the archive are cached for 5 seconds, and at least 20 times as long as they took."""
 
 _UPPER = (*map(str, BOUNDS), "+Inf")
 _FINISHED, _IMPORTING, _STOPPED = "finished", "importing", "stopped"
@@ -49,8 +49,8 @@ _FINISHED, _IMPORTING, _STOPPED = "finished", "importing", "stopped"
 def show() -> Response:
     """Answer with the metrics.
 
-    They are for administrators, whoever has the token for them, and this machine: not for those
-    for whom a proxy on it asks, by a public address, another host name or a header.
+    Allowed for administrators, clients with the metrics token, and this machine, but not for
+    clients of a proxy on it (recognised by a public address, another host name or a header).
     """
     found: ServiceMetrics = current_app.extensions[_EXTENSION]
     proxied = found.is_public or PASS_ENVIRON in request.environ or FORWARDED in request.environ
@@ -71,7 +71,7 @@ def _is_loopback(name: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServiceMetrics:
-    """What a service tells of itself, and to whom; `is_public` where it has a public address."""
+    """The metrics of a service and their token; `is_public` if it has a public address."""
 
     token: str
     is_public: bool
@@ -86,7 +86,7 @@ def show_metrics(
     *,
     is_public: bool = False,
 ) -> None:
-    """Let an application tell its metrics: of the archive, and of all processes of the service."""
+    """Add `/metrics` to an application: of the archive, and of all processes of the service."""
     found = ServiceMetrics(token, is_public)
     if archive is not None:
         found.registry.register(_Kept(lambda: _archive_families(archive)))
@@ -97,7 +97,7 @@ def show_metrics(
 
 
 class _Requests(Collector):
-    """The requests of all processes, and the files that these have open."""
+    """Collector of the requests of all processes, and of their open files."""
 
     def __init__(self, counts: RequestCounts) -> None:
         self._counts = counts
@@ -121,7 +121,7 @@ class _Requests(Collector):
 
 
 def _open_files(processes: Iterator[int]) -> Iterator[Metric]:
-    """Yield how many files processes have open, and how many they are; not without /proc."""
+    """Yield the numbers of processes and of their open files; nothing without /proc."""
     number = files = 0
     for process in processes:
         try:
@@ -135,7 +135,7 @@ def _open_files(processes: Iterator[int]) -> Iterator[Metric]:
 
 
 class _Kept(Collector):
-    """Metrics that take a while, kept so that asking for them again and again costs little."""
+    """Collector that caches slow metrics, so that frequent requests cost little."""
 
     def __init__(self, collect: Callable[[], list[Metric]]) -> None:
         self._collect = collect
@@ -153,12 +153,12 @@ class _Kept(Collector):
             return self._found
 
     def describe(self) -> list[Metric]:
-        """Return nothing: asked when registered, an archive that is away would end the service."""
+        """Return nothing: collecting at registration would fail if the archive is unavailable."""
         return []
 
 
 def _archive_families(archive: Archive) -> list[Metric]:
-    """Return the metrics of an archive; of one that is away, that it is."""
+    """Return the metrics of an archive; only `nwx_up` 0 if it is unavailable."""
     try:
         found = [
             *(
@@ -203,16 +203,16 @@ def _by_label(name: str, words: str, label: str, numbers: Mapping[str, Any]) -> 
 
 @dataclass(frozen=True, slots=True)
 class SharedProtection:
-    """The files that the processes of a service share, in a folder; without limits no buckets."""
+    """The shared files of the processes of a service in a folder; no buckets without limits."""
 
     options: ProtectionSettings
     folder: str
 
     @classmethod
     def create(cls, stack: ExitStack, options: ProtectionSettings, processes: int) -> Self:
-        """Make the files for so many processes; they are deleted with `stack`."""
+        """Create the files for a number of processes; they are deleted with `stack`."""
         shared = cls(options, str(stack.enter_context(temporary_folder())))
-        # Processes that end stay for a while beside those that take their place.
+        # Processes that are ending overlap with their replacements for a while.
         with writing(Path(shared.folder)):
             RequestCounts.create(shared._counts, 3 * processes)
             if options.rate:
@@ -221,11 +221,11 @@ class SharedProtection:
 
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> Self:
-        """Return what `asdict` made a dictionary of."""
+        """Return the instance that `asdict` converted to a dictionary."""
         return cls(ProtectionSettings(**told["options"]), told["folder"])
 
     def counts(self, stack: ExitStack) -> RequestCounts:
-        """Return the counts of requests; closed with `stack`."""
+        """Return the request counts, with the request log; closed with `stack`."""
         log = RequestLog(self.options.request_log) if self.options.request_log else None
         if log is not None:
             stack.callback(log.close)
@@ -234,7 +234,7 @@ class SharedProtection:
         return counts
 
     def limits(self, stack: ExitStack, tokens: Iterable[str] = ()) -> ClientLimits | None:
-        """Return the limits of clients, None where there are none; closed with `stack`."""
+        """Return the limits of clients, None if unlimited; closed with `stack`."""
         if not self.options.rate:
             return None
         buckets = TokenBuckets(self._buckets)
@@ -250,7 +250,7 @@ class SharedProtection:
         *,
         is_public: bool = False,
     ) -> RequestCounts:
-        """Limit the clients of an application, and show its metrics; return what counts them."""
+        """Limit the clients of an application and add its metrics; return the request counts."""
         counts = self.counts(stack)
         limit_clients(app, self.limits(stack, tokens))
         show_metrics(app, archive, counts, self.options.metrics_token, is_public=is_public)

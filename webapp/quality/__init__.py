@@ -1,1 +1,1 @@
-"""How captured pages play: the list of pages, worst first, and each page with both its pictures."""
+"""Playback quality: the list of checked pages, worst first, each page with both screenshots."""

@@ -1,4 +1,4 @@
-"""The JSON API of quality: what programs can ask, and the answers."""
+"""The JSON API of quality: its operations and answers."""
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
@@ -95,7 +95,7 @@ blueprint = Blueprint("quality_api", __name__, url_prefix="/api")
 
 @blueprint.get("/quality", endpoint="quality")
 def quality_scores() -> ResponseReturnValue:
-    """Answer with totals and the pages that match."""
+    """Answer with totals and the scores of matching pages."""
     check_parameters(request.args, QUALITY_PARAMETERS)
     found = scores_of(request.args)[1]
     offset, limit = parameters.paging(request.args, 100, MOST_SCORES_ANSWERED)

@@ -1,4 +1,4 @@
-"""Playback scores as people read them."""
+"""Labels and explanations of playback scores."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ FAULT_LABELS: dict[str, tuple[LazyString, LazyString]] = {
         lazy_gettext("The page did what no page may: a download, a dialog, a window, a socket."),
     ),
 }
-"""What the kinds of fault are called, and what they mean."""
+"""The names and meanings of the kinds of fault."""
 
 _GOOD, _FAIR = 0.9, 0.6
 _UNITS = (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 3_600))
@@ -74,7 +74,7 @@ _UNITS = (("year", 31_557_600), ("month", 2_629_800), ("day", 86_400), ("hour", 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of a score, and what it means; `share` is 0 to 1 where it is one."""
+    """A number of a score with its meaning; `share` is 0 to 1, None if it is not a share."""
 
     name: str
     value: str
@@ -84,7 +84,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class FaultGroup:
-    """The faults of a kind that a page has."""
+    """The faults of a page of one kind."""
 
     kind: str
     label: str
@@ -93,12 +93,12 @@ class FaultGroup:
 
 
 def fault_label(kind: str) -> str:
-    """Return what a kind of fault is called."""
+    """Return the name of a kind of fault in the language of the page."""
     return str(FAULT_LABELS[kind][0]) if kind in FAULT_LABELS else kind
 
 
 def grade(score: float) -> str:
-    """Return how good a score is: good, fair or bad."""
+    """Return the grade of a score: good, fair or bad."""
     return "good" if score >= _GOOD else "fair" if score >= _FAIR else "bad"
 
 
@@ -120,12 +120,12 @@ def _meaning(kind: str) -> str:
 
 
 def counted_kinds(score: PlaybackScore) -> list[tuple[str, int]]:
-    """Return the kinds of fault that are kept of a page, and how many of each."""
+    """Return the names of the kinds of fault of a page, with the number of each."""
     return [(one.label, len(one.faults)) for one in fault_groups(score.faults)]
 
 
 def measures(score: PlaybackScore) -> list[Measure]:
-    """Return the numbers of a score that are known, with words."""
+    """Return the known numbers of a score, with names and meanings."""
     likeness = [
         (
             gettext("Screenshot"),
@@ -194,7 +194,7 @@ def _times_apart(score: PlaybackScore) -> Iterator[Measure]:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; only what is equal is 100 %."""
+    """Return a share in percent; only exactly 1 is shown as 100 %."""
     shown = round(share * 100, 1)
     if shown >= 100 > share * 100:
         shown = 99.9
@@ -202,7 +202,7 @@ def percent(share: float) -> str:
 
 
 def duration(seconds: int) -> str:
-    """Return a time in its largest unit: "3 days"."""
+    """Return a duration in its largest unit: "3 days"."""
     for unit, length in _UNITS:
         if seconds >= length:
             return format_unit(
@@ -212,7 +212,7 @@ def duration(seconds: int) -> str:
 
 
 def month_words(month: str) -> str:
-    """Return a month, YYYYMM, as it is written in addresses: YYYY-MM."""
+    """Return a month YYYYMM as YYYY-MM, the form used in addresses."""
     return f"{month[:4]}-{month[4:]}"
 
 
@@ -225,4 +225,4 @@ ALERT_NAMES = {
     AlertKind.RATE: lazy_gettext("slower"),
     AlertKind.DISK: lazy_gettext("disk"),
 }
-"""The kinds of alerts of monitors."""
+"""The names of the kinds of monitor alerts."""

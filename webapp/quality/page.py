@@ -1,4 +1,4 @@
-"""The pages of quality: captured pages by how they play, one with its faults, what to repair."""
+"""The pages of quality: the list of playback scores, a page with its faults, repairs."""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ _MOST_BYTES = 32 << 20
 
 
 class PictureOf(StrEnum):
-    """What a picture shows."""
+    """The subject of a picture: a screenshot, or the difference of both."""
 
     CRAWL = "crawl"
     PLAYBACK = "playback"
@@ -55,7 +55,7 @@ class PictureOf(StrEnum):
 
 
 class PictureSize(StrEnum):
-    """How large a picture is."""
+    """The size of a picture."""
 
     SMALL = "small"
     LARGE = "large"
@@ -66,7 +66,7 @@ _BOXES = {PictureSize.SMALL: (240, 150), PictureSize.LARGE: (1_280, 1_600)}
 
 @blueprint.get("/picture", endpoint="picture")
 def quality_picture() -> ResponseReturnValue:
-    """Return a picture of a page that was checked."""
+    """Return a picture of a checked page."""
     id = parameters.text(request.args, "id", MOST_ID)
     of = parameters.choice(request.args, "of", PictureOf.CRAWL)
     size = parameters.choice(request.args, "size", PictureSize.LARGE)
@@ -77,21 +77,21 @@ def quality_picture() -> ResponseReturnValue:
     response = Response(mimetype=PICTURE_TYPE)
     response.set_etag(key[:32])
     response.cache_control.private = True
-    response.cache_control.no_cache = True  # another check gives another picture
+    response.cache_control.no_cache = True  # a new check makes a new picture
     if request.if_none_match.contains(key[:32]):
         response.status_code = 304
         return response
     try:
         response.set_data(service().scaled.picture(key, lambda: _made(score, of, size)))
     except (SourceError, FormatError):
-        # With a picture as its body, which browsers show in the place of the one that is wanted.
+        # Browsers show the body of a 404 in the place of the picture.
         return Response(_unreadable(), status=404, mimetype=PICTURE_TYPE)
     return response
 
 
 @cache
 def _unreadable() -> bytes:
-    """Return a picture that says that another cannot be read."""
+    """Return a picture with the text "cannot be read"."""
     image = Image.new("RGB", _BOXES[PictureSize.SMALL], "#f1f3f1")
     words = "cannot be read"
     at = (image.width / 2, image.height / 2)
@@ -102,7 +102,7 @@ def _unreadable() -> bytes:
 
 
 def has_pictures(score: PlaybackScore) -> tuple[PictureOf, ...]:
-    """Return the pictures that a score names."""
+    """Return the pictures available for a score."""
     return tuple(of for of in PictureOf if _is_there(score, of))
 
 
@@ -113,7 +113,7 @@ def _is_there(score: PlaybackScore, of: PictureOf) -> bool:
 
 def _made(score: PlaybackScore, of: PictureOf, size: PictureSize) -> bytes:
     if of is PictureOf.DIFFERENCE:
-        # Imported here: what compares pictures takes a while to load.
+        # Imported here: the comparison of pictures is slow to load.
         from nwx.quality.measures import difference_image
 
         payload = difference_image(
@@ -146,7 +146,7 @@ _FIELDS = ("site", "host", "month", "collection", "kind")
 
 
 def scores_of(arguments: Arguments, base: str = "") -> tuple[Asked, PlaybackScores]:
-    """Return the parameters of a list of scores at the address of a page, and the scores."""
+    """Return the parameters of a list of scores for a page at `base`, and the scores."""
     given: dict[str, Any] = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
     given["kind"] = parameters.optional_choice(arguments, "kind", FaultKind) or ""
     given["order"] = parameters.choice(arguments, "order", QualityOrder.WORST)
@@ -156,7 +156,7 @@ def scores_of(arguments: Arguments, base: str = "") -> tuple[Asked, PlaybackScor
 
 @blueprint.get("", endpoint="show")
 def show_quality() -> ResponseReturnValue:
-    """List the pages that were checked, a page of a table, with totals."""
+    """List checked pages, one page of a table, with totals."""
     page = parameters.list_page(request.args, SCORES_A_PAGE, MOST_SCORE_PAGES)
     view, found = scores_of(request.args, url_for(".show"))
     scores = answer_facets(lambda: found.page(page.begin, SCORES_A_PAGE))
@@ -185,7 +185,7 @@ def show_quality() -> ResponseReturnValue:
 
 @blueprint.get("/page", endpoint="page")
 def show_checked_page() -> ResponseReturnValue:
-    """Show how a page plays: its numbers, both screenshots, its faults."""
+    """Show the playback quality of a page: its numbers, both screenshots, its faults."""
     id = parameters.text(request.args, "id", MOST_ID)
     score = archive().score(id)
     if score is None:
@@ -204,7 +204,7 @@ def show_checked_page() -> ResponseReturnValue:
 
 @blueprint.get("/scores.<suffix>", endpoint="export")
 def export_scores(suffix: str) -> ResponseReturnValue:
-    """Return all scores that match as a file."""
+    """Return all matching scores as a file."""
     refusal = lazy_gettext("scores come as %(choices)s, not as %(suffix)s")
     media_type, write = form_of(SCORE_FORMATS, suffix, refusal)
     found = iter(scores_of(request.args)[1])
@@ -228,9 +228,9 @@ REPAIR_FORMATS: dict[str, tuple[str, _Write]] = {
 
 @dataclass(frozen=True, slots=True)
 class ListedRepairs:
-    """The beginning of a list of repairs, and what the list is made of.
+    """The beginning of a list of repairs, and the counts that it is based on.
 
-    `whole` has for each repair how many pages are whole with it and those before it.
+    `whole` has for each repair the number of pages made whole by it and all before it.
     """
 
     counts: RepairCounts
@@ -241,12 +241,12 @@ class ListedRepairs:
 
 @repairs_blueprint.get("", endpoint="show")
 def show_repairs() -> ResponseReturnValue:
-    """List repairs, a page of a table."""
+    """List repairs, one page of a table."""
     view, shown = asked_list(request.args, url_for(".show")), archive()
     page = parameters.list_page(request.args, REPAIRS_A_PAGE, MOST_REPAIR_PAGES)
     key = "repairs", shown.stamp(), *view.given.items()
     options = view.options()
-    # Made anew only when links, checks or captures changed.
+    # Cached until links, checks or captures change.
     listed = service().answers.answer(
         key, lambda: answer_facets(lambda: _listed(shown.repairs(**options)))
     )

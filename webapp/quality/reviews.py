@@ -1,4 +1,4 @@
-"""The pages of reviews: a queue of checked pages, a form for a verdict, all reviews as a file."""
+"""The pages of reviews: the queue of checked pages, the verdict form, all reviews as a file."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _MOST_SKIPPED = 10_000
 
 @blueprint.get("", endpoint="show")
 def show_next() -> ResponseReturnValue:
-    """Show the next page that waits for a review, with its screenshots and earlier reviews."""
+    """Show the next page to review, with its screenshots and earlier reviews."""
     own, given = archive(), request.args
     collection = parameters.text(given, "collection", 300)
     reviewer = viewer().user or parameters.text(given, "reviewer", 200)
@@ -61,7 +61,7 @@ def show_next() -> ResponseReturnValue:
 @blueprint.post("", endpoint="save")
 @needs_role(Role.CURATOR, or_token=True)
 def save_review() -> ResponseReturnValue:
-    """Store a verdict, and lead to the next page."""
+    """Store a verdict, and redirect to the next page."""
     check_sender()
     form = request.form
     reviewer = viewer().user or parameters.text(form, "reviewer", 200)

@@ -1,1 +1,1 @@
-"""Playback: pywb in a process of its own."""
+"""Playback: pywb in a separate process."""

@@ -1,4 +1,4 @@
-"""The captures of a URL for playback, from the CDX endpoint of nwx; those with another query."""
+"""Look-up of captures for playback at nwx's CDX endpoint, by exact URL or with another query."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -19,26 +19,26 @@ from webapp.replay.stored_records import file_key
 from webapp.site.viewer import PASS_ENVIRON, PASS_HEADER, PlayerViewers
 
 MOST_ALIKE = 1_000
-"""So many captures with another query are looked at."""
+"""The most captures with another query that are considered."""
 
 _MOST_CHARACTERS = 1_000
-"""The longest urlkey for which others are looked for: pywb's expressions are slow on long ones."""
+"""The longest urlkey for fuzzy matching: pywb's regular expressions are slow on longer ones."""
 
 _PAGES = ("text/html", "application/xhtml+xml")
 _OPTIONS = "__pywb_method=options"
 
 
 class OtherQueries(FuzzyMatcher):  # type: ignore[misc]
-    """pywb's rules of what is the same with another query, bounded, the most alike first.
+    """pywb's fuzzy matching of URLs with another query, bounded, the most similar first.
 
-    pywb takes the first in the order of the index, whenever that was
-    captured, and takes a page for another one of the same path.
+    pywb takes the first match in index order, whatever its time, and confuses
+    pages with the same path.
     """
 
     def get_fuzzy_iter(
         self, cdx_iter: Iterable[CDXObject], index_source: Any, params: dict[str, Any]
     ) -> Iterator[CDXObject]:
-        """Yield the captures of a URL, where there are none those that are alike."""
+        """Yield the captures of a URL or, if there are none, similar ones."""
         found = False
         for cdx in cdx_iter:
             found = True
@@ -50,7 +50,7 @@ class OtherQueries(FuzzyMatcher):  # type: ignore[misc]
     def get_fuzzy_match(
         self, urlkey: str, url: str, params: dict[str, Any]
     ) -> tuple[Any, dict[str, Any]] | None:
-        """Return the rule for a URL and what it asks the index for, None where there is none."""
+        """Return the rule for a URL and its index query, None without a rule."""
         found = super().get_fuzzy_match(urlkey, url, params) if _is_short(urlkey) else None
         if found is None:
             return None
@@ -60,7 +60,7 @@ class OtherQueries(FuzzyMatcher):  # type: ignore[misc]
     def match_general_fuzzy_query(
         self, url: str, urlkey: str, cdx: CDXObject, rx_cache: dict[str, str]
     ) -> bool:
-        """Return whether a capture is the same as a URL by the rule for all sites."""
+        """Return whether a capture matches a URL by the rule for all sites."""
         if cdx.get("status") == "204" and _OPTIONS in cdx["urlkey"]:
             return False
         if self._is_file(url, cdx) and cdx["url"].partition("?")[0] == url.partition("?")[0]:
@@ -68,7 +68,7 @@ class OtherQueries(FuzzyMatcher):  # type: ignore[misc]
         return self._plain(urlkey, rx_cache) == self._plain(cdx["urlkey"], rx_cache)
 
     def _is_file(self, url: str, cdx: CDXObject) -> bool:
-        """Return whether the query of a URL tells nothing of what it is."""
+        """Return whether the query of a URL does not identify its content."""
         mime = cdx.get("mime")
         if mime in _PAGES:
             return is_volatile(url, cdx["timestamp"])
@@ -81,7 +81,7 @@ class OtherQueries(FuzzyMatcher):  # type: ignore[misc]
         )
 
     def _plain(self, urlkey: str, known: dict[str, str]) -> str:
-        """Return a urlkey without what pywb knows to differ each time."""
+        """Return a urlkey without the parameters that pywb's rules call volatile."""
         if urlkey not in known:
             plain = urlkey
             for expression, replacement in self.url_normalize_rx if _is_short(urlkey) else ():
@@ -95,7 +95,7 @@ def _is_short(urlkey: str) -> bool:
 
 
 def _order(params: dict[str, Any]) -> Callable[[CDXObject], tuple[int, float]]:
-    """Return the order of captures: by what their queries have in common, then by time."""
+    """Return the sort key of captures: most common query parameters, then nearest time."""
     own, closest = _parameters(params["url"]), params.get("closest")
 
     def order(cdx: CDXObject) -> tuple[int, float]:
@@ -119,12 +119,12 @@ TIMESTAMP_DIGITS = 14
 class NwxIndex(BaseIndexSource):  # type: ignore[misc]
     """The captures of a URL, from the CDX endpoint of nwx.
 
-    pywb's own source for remote indices takes an outage for "not found"
-    and every file name for unique; neither will do here.
+    pywb's source for remote indices reports an outage as "not found" and
+    expects unique file names; nwx needs neither.
     """
 
     viewers: ClassVar[PlayerViewers]
-    """Who asks; set before the source is used."""
+    """Identifies the viewers of requests; set before the source is used."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -141,7 +141,7 @@ class NwxIndex(BaseIndexSource):  # type: ignore[misc]
         return cls(config["address"]) if config["type"] == "nwx" else None
 
     def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
-        """Return the captures of the URL in the parameters, the closest first."""
+        """Return the captures of the URL in the parameters, closest in time first."""
         asking = params.get("_input_req")
         told = {} if asking is None else asking.env
         headers = {
@@ -156,9 +156,9 @@ _SHORT_SECONDS = 5
 
 
 def bar_captures(session: requests.Session, address: str, url: str, asker: str) -> str:
-    """Return the times of a URL's captures for the bar, each with "+" where the content changed.
+    """Return the timestamps of a URL's captures for the bar, with "+" after changed content.
 
-    Of more than MOST_BAR_CAPTURES it has one a day. An outage leaves the bar without times.
+    One capture a day if there are more than MOST_BAR_CAPTURES; "" on an outage.
     """
     asked = {"url": url, "matchType": "exact", "output": "text", "fl": "timestamp,digest,url"}
     headers, found = {PASS_HEADER: asker}, list[str]()
@@ -177,21 +177,21 @@ def bar_captures(session: requests.Session, address: str, url: str, asker: str) 
 
 
 def _marked(rows: Iterable[list[str]]) -> Iterator[str]:
-    last = dict[str, str]()  # a redirect from another spelling is no change of the page
+    last = dict[str, str]()  # by URL: a redirect from another spelling does not change the page
     for timestamp, digest, url in rows:
         yield timestamp + ("+" if last.setdefault(url, digest) != digest else "")
         last[url] = digest
 
 
 class CaptureLookup:
-    """The captures that one viewer may see, whom headers name to the CDX endpoint."""
+    """Look-up of captures that one viewer, identified by `headers`, may see."""
 
     def __init__(self, session: requests.Session, address: str, headers: dict[str, str]) -> None:
         self.session, self.address, self.headers = session, address, headers
         self.root = address.rpartition("/")[0]
 
     def load_index(self, params: dict[str, Any]) -> Iterator[CDXObject]:
-        """Return the captures of the URL in the parameters, the closest first."""
+        """Return the captures of the URL in the parameters, closest in time first."""
         match = params.get("matchType", "exact")
         if match == "prefix":
             return iter(self._with_other_queries(params["url"]))
@@ -206,13 +206,13 @@ class CaptureLookup:
             captures = self._answers_to_bodies(url, closest, any_time=not captures) or captures
         if not captures and by_get and (words := self._refusal(url)):
             return _refused(words, url)
-        # With a filter, pywb looks for the original of a revisit and wants no other revisit.
+        # With a filter, pywb looks for the original of a revisit, which must not be a revisit.
         if params.get("filter"):
             return iter(captures)
         return iter(self._resolved_elsewhere(_resolved(captures), bool(params.get("closest"))))
 
     def _refusal(self, url: str) -> str:
-        """Return why a URL may not be shown, "" where that is not so."""
+        """Return why a URL may not be shown, "" if it may."""
         address = f"{self.root}/replay-refusal"
         answer = self.session.get(
             address, params={"url": url}, headers=self.headers, timeout=SECONDS
@@ -220,7 +220,7 @@ class CaptureLookup:
         return answer.text.strip() if answer.status_code == 451 else ""
 
     def _captures(self, asked: list[tuple[str, str]], limit: int) -> list[CDXObject]:
-        """Return the captures that the CDX endpoint answers with."""
+        """Return the captures that the CDX endpoint finds."""
         asked = [*asked, ("withOriginals", "true"), ("limit", str(limit))]
         answer = self.session.get(self.address, params=asked, headers=self.headers, timeout=SECONDS)
         if answer.status_code == 400:
@@ -230,9 +230,9 @@ class CaptureLookup:
         return [_located(CDXObject(line)) for line in answer.content.splitlines() if line]
 
     def _with_other_queries(self, url: str) -> list[CDXObject]:
-        """Return captures of a URL with whatever query, for one that is not there with its own.
+        """Return captures of a URL with any query, for a URL without captures.
 
-        `webapp.replay.capture_lookup` chooses among them.
+        `OtherQueries` chooses among them.
         """
         try:
             key = urlkey(url.rstrip("?"))
@@ -243,11 +243,11 @@ class CaptureLookup:
         return [*bare, *self._captures(alike, MOST_ALIKE - len(bare))]
 
     def _answers_to_bodies(self, url: str, closest: str, *, any_time: bool) -> list[CDXObject]:
-        """Return the captures of a URL that answer requests with a body (POST, PUT).
+        """Return the captures of requests with a body (POST, PUT) to a URL, closest first.
 
-        Method and body stand in their urlkeys, not in their URLs, by which
-        readers ask for them. They are those of the very second `closest`,
-        or with `any_time` where there are none, all, the closest first.
+        Readers request the plain URL: method and body are in the urlkey only.
+        Captures have the timestamp `closest`; if none has, `any_time` returns
+        all of them.
         """
         try:
             prefix = method_prefix(urlkey(url))
@@ -262,10 +262,10 @@ class CaptureLookup:
         return sorted(found, key=lambda one: seconds_between(one["timestamp"], closest))
 
     def _resolved_elsewhere(self, captures: list[CDXObject], wanted: bool) -> list[CDXObject]:
-        """Return captures with the originals of the first revisits that have theirs at another URL.
+        """Return captures with originals at other URLs for the first revisits without one.
 
-        pywb itself finds those that the revisit record names by URL and
-        date, if they are there; this finds whatever holds the payload.
+        pywb only finds originals that the revisit record names by URL and
+        date; this finds any capture with the payload.
         """
         lone = [capture for capture in captures if capture.is_revisit()] if wanted else []
         digests = list(dict.fromkeys(capture.get("digest", "") for capture in lone))
@@ -277,13 +277,13 @@ class CaptureLookup:
         return captures
 
     def _held(self, digest: str) -> CDXObject | None:
-        """Return a capture of a payload, of whatever URL, whose file is there."""
+        """Return a capture of a payload, of any URL, whose file is readable, or None."""
         asked = {"digest": digest, "there": "1"}
         answer = self.session.get(
             f"{self.root}/dedup", params=asked, headers=self.headers, timeout=SECONDS
         )
         if answer.status_code == 400:
-            return None  # no digest of a kind that is known
+            return None  # an unknown kind of digest
         if answer.status_code != 200:
             raise ConnectionError(answer.text.strip())
         found = answer.json()
@@ -299,22 +299,21 @@ class CaptureLookup:
 
 
 def _refused(words: str, url: str) -> Iterator[CDXObject]:
-    """Raise, once it is gone through, what pywb takes for no outage and no lack of captures."""
+    """Raise AccessException when iterated: pywb reports it as neither outage nor not found."""
     raise AccessException({"message": words}, url)
     yield
 
 
 def _located(cdx: CDXObject) -> CDXObject:
-    """Return a capture whose file is named as in the path index, collection first."""
+    """Return a capture with its file name as in the path index, collection first."""
     cdx["filename"] = file_key(cdx["collection"], cdx["filename"])
     return cdx
 
 
 def _resolved(captures: list[CDXObject]) -> list[CDXObject]:
-    """Return captures with the place of the original in each revisit that has one among them.
+    """Return captures with the place of the original in each revisit, if it is among them.
 
-    As pywb's own `cdx_resolve_revisits` does, which only helps where the
-    original comes first.
+    Like pywb's `cdx_resolve_revisits`, which needs the original to come first.
     """
     originals: dict[str, CDXObject] = {}
     for capture in captures:

@@ -1,4 +1,4 @@
-"""pywb as nwx runs it: in the reader's language, for the viewer who asks, on a socket of ours."""
+"""pywb as run by nwx: in the reader's language, with access rules, on an inherited socket."""
 
 import json
 import logging
@@ -70,7 +70,7 @@ _REASON = "reason"
 
 
 class UnplayableError(WbException):  # type: ignore[misc]
-    """A capture that cannot be shown; templates tell why by the values of the reason."""
+    """A capture that cannot be shown; the values of `reason` are for the error template."""
 
     status_code = 404
 
@@ -79,7 +79,7 @@ class UnplayableError(WbException):  # type: ignore[misc]
 
 
 def reason_of(message: Any) -> dict[str, Any] | None:
-    """Return the reason of an error of playback, or of one that pywb passes on as JSON."""
+    """Return the reason in a playback error, or in one that pywb passes on as JSON, or None."""
     if not isinstance(message, dict):
         return None
     if "error" in message:
@@ -91,13 +91,13 @@ def reason_of(message: Any) -> dict[str, Any] | None:
 
 
 class OriginalLoader(ResolvingLoader):  # type: ignore[misc]
-    """pywb's loader of records, which names the original that a revisit lacks."""
+    """pywb's record loader, with an error that names the missing original of a revisit."""
 
     def _resolve_path_load(self, *given: Any) -> Any:
         record = super()._resolve_path_load(*given)
         headers = record.http_headers
         if record.rec_type == "revisit" and headers and headers.get_statuscode() == "304":
-            # "Not modified" was told the crawler; readers get what was not, head and all.
+            # "Not modified" was meant for the crawler; readers get the original with its head.
             headers.headers, headers.statusline = [], ""
         return record
 
@@ -109,7 +109,7 @@ class OriginalLoader(ResolvingLoader):  # type: ignore[misc]
                 cdx, headers_record, failed_files, cdx_loader
             )
         except ArchiveLoadFailed as error:
-            if failed_files:  # there is one, in a file that cannot be read
+            if failed_files:  # the original is in an unreadable file
                 raise
             head = headers_record.rec_headers
             original = {
@@ -121,10 +121,10 @@ class OriginalLoader(ResolvingLoader):  # type: ignore[misc]
 
 
 class StoredLoader(BaseLoader):  # type: ignore[misc]
-    """Records out of every kind of local archive file that nwx reads."""
+    """Loader of records from all kinds of local archive files that nwx reads."""
 
     def load(self, url: str, offset: int = 0, length: int = -1) -> BinaryIO:
-        """Return the bytes of the record at an offset; its header tells the length."""
+        """Return a stream of the record at an offset; its header, not `length`, has the length."""
         try:
             return cast("BinaryIO", open_record(url, offset))
         except SourceError as error:
@@ -132,10 +132,10 @@ class StoredLoader(BaseLoader):  # type: ignore[misc]
 
 
 class Rewriter(RewriterApp):  # type: ignore[misc]
-    """pywb's rewriting, made to bear odd and hostile records and to say plainly what is wrong."""
+    """pywb's rewriting, hardened against odd and hostile records, with clear error pages."""
 
     viewers: ClassVar[PlayerViewers]
-    """Who asks; set before the application is made."""
+    """Identifies the viewers of requests; set before the application is made."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -151,16 +151,16 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
 
     @pass_context
     def _captures_of(self, context: Context, url: str) -> str:
-        """Return the captures of a URL for the bar, as whoever asks may see them."""
+        """Return the captures of a URL for the bar, as the viewer may see them."""
         return self.captures_for(context["env"], url)
 
     def captures_for(self, environ: dict[str, Any], url: str) -> str:
-        """Return the captures of a URL for the bar, as the sender of a request may see them."""
+        """Return the captures of a URL for the bar, as the viewer of a request may see them."""
         address = self.config["collections"][COLLECTION]["index"]["address"]
         return bar_captures(self._session, address, url, self.viewers.header(environ))
 
     def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:
-        """Ask for a record, and say for whom and in what language."""
+        """Request a record with the viewer's pass and language."""
         inputreq.warcserver_headers[PASS_HEADER] = self.viewers.header(inputreq.env)
         inputreq.warcserver_headers["Accept-Language"] = player_language.asked_language(
             inputreq.env
@@ -168,7 +168,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         return super()._do_req(inputreq, wb_url, kwargs, skip_record)
 
     def _search_base(self, prefix: str) -> str:
-        """Return the address of the search service to whoever came to playback by a prefix."""
+        """Return the search service's address for a reader who came to playback by `prefix`."""
         own = self.config["nwx_search"]
         if own["url"]:
             return str(own["url"])
@@ -177,20 +177,20 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         return f"{parts.scheme}://{host}:{own['port']}"
 
     def get_host_prefix(self, environ: dict[str, Any]) -> str:
-        """Return where this process is reached, by the name that the client knows it by."""
+        """Return scheme and host of this process as the client sees them."""
         host = given_host(environ)
         if host:
             return f"{environ['wsgi.url_scheme']}://{host}"
         return str(super().get_host_prefix(environ))
 
     def add_csp_header(self, wb_url: Any, status_headers: Any) -> None:
-        """Confine a capture, in whatever form it is asked for."""
+        """Add the Content-Security-Policy of a capture, whatever its mode."""
         content_type = status_headers.get_header("Content-Type") or ""
         found = policy(wb_url.mod or "", content_type)
         status_headers.headers.append((POLICY_HEADER, found))
 
     def format_response(self, response: Any, wb_url: Any, *arguments: Any) -> WbResponse:
-        """Return an answer that is no capture, and confine the page around one."""
+        """Return a response that is not a capture; a page around a capture gets a policy."""
         found = super().format_response(response, wb_url, *arguments)
         if self.is_framed_replay(wb_url):
             found.status_headers.headers.append((POLICY_HEADER, FRAME))
@@ -199,17 +199,17 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
     def _add_custom_params(
         self, cdx: CDXObject, headers: object, kwargs: object, record: Any
     ) -> None:
-        """Replace what is not so in the archived headers."""
+        """Correct wrong archived headers; raise UnplayableError on a response without content."""
         tell_truth(record, cdx.get("status") or "200")
         if not has_content(record):
             raise UnplayableError(cdx["url"], status=record.http_headers.get_statuscode())
 
     def _add_range(self, record: Any, *arguments: Any) -> Any:
-        """Cut a range out of a body, where the bytes of the record are those of the body."""
+        """Cut a range out of a body, unless the record is encoded."""
         return None if is_encoded(record) else super()._add_range(record, *arguments)
 
     def handle_error(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
-        """Return the page that tells an error."""
+        """Return the page of an error."""
         reason = reason_of(wbe.msg)
         if reason is None:
             return super().handle_error(environ, wbe)
@@ -222,7 +222,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
 
 
 def words_of(details: object) -> str:
-    """Return what people can read of the details that pywb gives with an error."""
+    """Return the readable message in pywb's details of an error."""
     text = str(details.get("error") if isinstance(details, dict) else details or "")
     try:
         answer = json.loads(text)
@@ -232,7 +232,7 @@ def words_of(details: object) -> str:
 
 
 class Player(FrontEndApp):  # type: ignore[misc]
-    """pywb with the rewriting above."""
+    """pywb with `Rewriter`, rate limits and viewers."""
 
     REWRITER_APP_CLS = Rewriter
     limits: ClassVar[ClientLimits | None] = None
@@ -240,9 +240,9 @@ class Player(FrontEndApp):  # type: ignore[misc]
     def handle_request(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer a request, unless it is for the script of a service worker.
+        """Answer a request; refuse scripts of service workers.
 
-        Such a script would stay in the browser and answer for all captures.
+        A service worker would stay in the browser and answer for all captures.
         """
         if environ.get("PATH_INFO") == "/robots.txt":
             told = WbResponse.text_response(ROBOTS_TXT)
@@ -271,7 +271,7 @@ class Player(FrontEndApp):  # type: ignore[misc]
     def _told_captures(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Tell the bar the captures of the page that its frame went to; no other site reads it."""
+        """Answer the bar with the captures of the page in its frame, as a same-origin script."""
         url = parse_qs(environ.get("QUERY_STRING", "")).get("url", [""])[0]
         found = self.rewriterapp.captures_for(environ, url) if url else ""
         script = WbResponse.text_response(
@@ -295,19 +295,19 @@ class Player(FrontEndApp):  # type: ignore[misc]
         return self.limits.take(payer_at(str(environ.get("REMOTE_ADDR", ""))), LOOK_UP)
 
     def _check_refer_redirect(self, environ: dict[str, Any]) -> Any:
-        """Lead from a link that was not rewritten to a capture; captures lead nowhere else."""
+        """Redirect a link that was not rewritten to a capture, except below captures."""
         is_capture = environ.get("SCRIPT_NAME", "").startswith(f"/{COLLECTION}")
         return None if is_capture else super()._check_refer_redirect(environ)
 
     def serve_cdx(self, environ: dict[str, Any], coll: str = "") -> WbResponse:
-        """Say that there is no such page: archived pages must not list what there is."""
+        """Answer with "not found": archived pages must not be able to list captures."""
         self.raise_not_found(environ, "coll_not_found", coll)
 
 
 class OwnHost:
-    """Playback at the one name that is its own: at others captures would share the pages' cookies.
+    """Serves playback at one host name only: at others, captures would share the pages' cookies.
 
-    `own` is its address, "" where only that of this machine is known; `names` are those of
+    `own` is its address, "" to derive it from the Host header; `names` are as in
     `is_known_host`.
     """
 
@@ -317,7 +317,7 @@ class OwnHost:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer a request, or lead to the same path at the own name."""
+        """Answer a request, or redirect to the same path at the playback host."""
         given = urlsplit(f"{environ['wsgi.url_scheme']}://{given_host(environ)}")
         host = hostname(given.netloc)
         if self._own:
@@ -333,24 +333,24 @@ class OwnHost:
 
 
 class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
-    """Gives a policy to every answer of the origin of captures, those of the server included."""
+    """Adds a policy to every response of the playback origin, including the server's errors."""
 
     counts: ClassVar[RequestCounts | None] = None
 
     def start_response(self, status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-        """Begin an answer."""
+        """Begin a response, with a policy and robots headers."""
         if all(name != POLICY_HEADER for name, _ in headers):
             headers = [*headers, (POLICY_HEADER, BARE)]
         return super().start_response(status, [*headers, ROBOTS], *more)
 
     def log_request(self) -> None:
-        """Count a request; pywb logs each already, and nobody would ever shorten another log."""
+        """Count a request instead of logging it: a second log would grow without bound."""
         if self.counts is not None:
             seconds = max(0.0, self.time_finish - self.time_start)
             self.counts.add(COLLECTION, abs(self.code or 400), seconds)
 
     def handle_one_request(self) -> Any:
-        """Answer a request, and confine what the server says of one that it refuses."""
+        """Answer a request; the server's refusals get a policy too."""
         refused = super().handle_one_request()
         if not isinstance(refused, tuple):
             return refused
@@ -362,20 +362,20 @@ class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
 def _end_with_parent(shared: str) -> None:
     """End the process when its standard input ends."""
     gevent.os.tp_read(sys.stdin.fileno(), 1)
-    # A parent that was killed has left the working folder behind, and what is shared.
+    # A killed parent has not deleted the working folder and the shared files.
     for folder in (str(Path.cwd()), shared):
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
 def _proxies(config: dict[str, Any]) -> ProxyHeaders:
-    """Return what is believed of reverse proxies, as for the pages."""
+    """Return the trusted reverse proxies, as for the pages."""
     known = config["nwx_proxies"]
     return ProxyHeaders(*(tuple(map(network_of, known[name])) for name in ("trusted", "naming")))
 
 
 def main(config_file: str) -> None:
-    """Play until the parent ends."""
+    """Run playback until the parent process ends."""
     logging.basicConfig(level=logging.WARNING)
     config = json.loads(Path(config_file).read_text(encoding="utf-8"))
     told = config["nwx_protection"]

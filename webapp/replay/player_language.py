@@ -1,4 +1,4 @@
-"""The language of what playback says around captures: that of whoever asks."""
+"""The language of the bar and messages of playback, as chosen by the reader."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -30,14 +30,14 @@ _CATALOGUES = Path(__file__).parent.parent / "translations"
 
 
 def asked_language(environ: dict[str, Any]) -> str:
-    """Return the language for a request to playback, as the pages choose theirs."""
+    """Return the language for a request to playback, chosen as for the pages."""
     return page_language(_cookie(environ), str(environ.get("HTTP_ACCEPT_LANGUAGE", "")))
 
 
 def language_answer(
     environ: dict[str, Any], start_response: Callable[..., Any]
 ) -> Iterable[bytes] | None:
-    """Keep the language that a reader chose in the bar, and lead back; None for other requests."""
+    """Store the language chosen in the bar and redirect back; None for other requests."""
     if environ.get("PATH_INFO") != _LANGUAGE:
         return None
     given = parse_qs(environ.get("QUERY_STRING", ""))
@@ -66,7 +66,7 @@ def _translations(language: str) -> NullTranslations:
 
 @pass_context
 def translated(context: Context, message: str, **values: object) -> Markup:
-    """Return a message of a template of playback in the language of its request."""
+    """Return a message of a playback template in the language of its request."""
     found = _translations(_language(context)).gettext(message)
     return Markup(found) % values
 
@@ -81,4 +81,4 @@ TEMPLATE_FUNCTIONS: dict[str, Any] = {
     "page_language": _language,
     "page_languages": PAGE_LANGUAGES,
 }
-"""What templates of playback can call."""
+"""The functions and values for playback templates."""

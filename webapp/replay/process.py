@@ -1,6 +1,6 @@
-"""Playback: pywb in a process of its own, started and ended here.
+"""Playback: the pywb process, its start, restart and end.
 
-A process of its own, because importing pywb patches the standard library
+A separate process, because importing pywb patches the standard library
 for gevent, and because archived pages are hostile: they are served from
 another origin (another port) than the pages of nwx.
 """
@@ -46,15 +46,15 @@ START_SECONDS = 60
 FIRST_PAUSE_SECONDS = 0.5
 MOST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
-"""A process that ran for so long is started again at once."""
+"""After this run time, the pause before a restart is FIRST_PAUSE_SECONDS again."""
 
 END_SECONDS = 5
 MISSED_FILES, MISSED_SECONDS = 100_000, 5.0
-"""How long a file that nobody knows the place of is not looked for again."""
+"""How many files without a known path are not looked up again, and for how long."""
 OWN_FILES = ("templates", "static")
-"""The folders of files that pywb takes before its own."""
+"""The folders of files that override those of pywb."""
 
-# gevent asks to come before all else, also before the modules that lead to the player.
+# gevent must patch before all other imports, including those of the player.
 _PROGRAM = (
     "from gevent.monkey import patch_all; patch_all()\n"
     "import sys; from webapp.replay.player import main; main(sys.argv[1])"
@@ -68,11 +68,11 @@ _File = tuple[str, str]  # collection and name
 
 
 class ReplayError(NwxError):
-    """Playback that cannot be started."""
+    """Playback cannot be started."""
 
 
 class PathIndex:
-    """The file by which pywb finds archive files, kept up with the import ledger."""
+    """The path index by which pywb finds archive files, updated from the import ledger."""
 
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine = engine
@@ -83,11 +83,10 @@ class PathIndex:
         self.refresh()
 
     def cover(self, files: Iterable[_File]) -> None:
-        """Read the ledger again where it may know of files more than the index.
+        """Read the ledger again if files are missing from the index, or were moved.
 
-        That is of those which the index lacks, and of those which have been
-        moved. What the ledger does not know either is not asked for again
-        and again.
+        Files that the ledger lacks too are not looked up again for
+        MISSED_SECONDS.
         """
         with self._lock:
             missing = [file for file in set(files) if self._is_missing(file)]
@@ -102,7 +101,7 @@ class PathIndex:
         return place is None or not (place.startswith(_ADDRESSES) or Path(place).exists())
 
     def refresh(self) -> None:
-        """Write the index anew, whole or not at all."""
+        """Rewrite the index atomically."""
         files = self._engine.files()
         self._places = {(file.collection, file.name): file.path for file in files}
         # Several processes may write it at once.
@@ -123,46 +122,46 @@ def path_line(file: SourceFile) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class PlaybackFolder:
-    """Where a running playback keeps its files, as other processes know it."""
+    """The folder of a running playback, shared with other processes."""
 
     folder: Path
 
     @property
     def paths(self) -> Path:
-        """The file by which pywb finds archive files."""
+        """pywb's path index of archive files."""
         return self.folder / "paths.txt"
 
     def make_key(self) -> None:
-        """Make the key by which playback and the pages sign for whom playback asks."""
+        """Create the key with which pages and playback sign viewer passes."""
         fresh = self.folder / _KEY
         fresh.touch(0o600)
         fresh.write_text(secrets.token_hex(32), encoding="ascii")
 
     def passes(self) -> ViewerPasses:
-        """Return what signs for whom playback asks."""
+        """Return the signer of viewer passes."""
         return ViewerPasses((self.folder / _KEY).read_text(encoding="ascii"))
 
     def tell(self, state: PlaybackState) -> None:
-        """Make a state known."""
+        """Publish a state to other processes."""
         fresh = self.folder / f"{_STATE}.new"
         fresh.write_text(json.dumps(asdict(state)), encoding="utf-8")
         fresh.replace(self.folder / _STATE)
 
     def state(self) -> PlaybackState:
-        """Return the state that was told last."""
+        """Return the last published state."""
         return PlaybackState(**json.loads((self.folder / _STATE).read_text(encoding="utf-8")))
 
 
 class ReplayProcess:
-    """pywb, running from entry to exit: where it ends by itself, it is started again.
+    """A pywb process that runs from entry to exit and is restarted if it ends.
 
-    `search` is the address of the search service as this machine reaches
-    it, `search_url` as readers do, "" for the same host at the same port;
-    `title` is the name of the archive; `users` tells which proxies are believed.
-    `own` is the address of playback as readers know it, "" where that is another name of
-    this machine; `host_names` are those of `is_known_host`. It is limited and counted by what
-    is `shared`. `listening` is handed to the
-    process, and kept for the next one: whoever asks in between waits.
+    `search` is the local address of the search service, `search_url` its
+    public one, "" for the playback host at the same port; `title` is the name
+    of the archive; `users` has the trusted proxies.
+    `own` is the public address of playback, "" for another name of this
+    machine; `host_names` are as in `is_known_host`. `shared` has the rate
+    limits and request counts. `listening` is inherited by the process and its
+    successors: requests during a restart wait.
     """
 
     def __init__(
@@ -223,17 +222,17 @@ class ReplayProcess:
 
     @property
     def own(self) -> str:
-        """The address that readers are led to."""
+        """The public address of playback."""
         host = hostname(urlsplit(self.address).netloc)
         return self._own or f"http://{playback_host(host)}:{self.port}"
 
     @property
     def pid(self) -> int:
-        """The id of the process that runs now, or ran last."""
+        """The id of the running or last process."""
         return self._process.pid
 
     def state(self) -> PlaybackState:
-        """Return whether captures are played now, and if not, why."""
+        """Return whether playback runs now, and if not, why."""
         return self._state
 
     def _note(self, state: PlaybackState) -> None:
@@ -259,7 +258,7 @@ class ReplayProcess:
             )
 
     def _keep_running(self) -> None:
-        """Start the process again whenever it ends, after pauses that grow while it fails."""
+        """Restart the process whenever it ends, after pauses that grow while it fails."""
         pause, started = FIRST_PAUSE_SECONDS, time.monotonic()
         while True:
             code = self._process.wait()
@@ -275,7 +274,7 @@ class ReplayProcess:
             self._start_again()
 
     def _start_again(self) -> None:
-        """Start the process, unless this service ends; whether it answers is in the state."""
+        """Restart the process, unless the service is ending; record the outcome in the state."""
         try:
             with self._lock:
                 if self._closing.is_set():
@@ -296,7 +295,7 @@ class ReplayProcess:
             _end(self._process)
 
     def _config(self) -> dict[str, object]:
-        """Return pywb's configuration, which YAML reads as JSON."""
+        """Return pywb's configuration; it is written as JSON, which YAML includes."""
         return {
             "nwx_socket": self._listening.fileno(),
             "collections": {
@@ -323,7 +322,7 @@ class ReplayProcess:
         }
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        """Return once pywb answers."""
+        """Wait until pywb answers; raise ReplayError if it ends, or after START_SECONDS."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if process.poll() is not None:
@@ -338,12 +337,12 @@ class ReplayProcess:
         return log.strip()[-2_000:] or "it said nothing"
 
     def close(self) -> None:
-        """End the process and take its files away; closing twice is harmless."""
+        """End the process and delete its files; may be called twice."""
         self._ending.close()
 
 
 def _answers(address: str) -> bool:
-    """Return whether pywb answers at an address; no proxy is asked on the way."""
+    """Return whether pywb answers at an address, bypassing proxies."""
     parts = urlsplit(address)
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=5)
     try:
@@ -356,7 +355,7 @@ def _answers(address: str) -> bool:
 
 
 def _ended_words(code: int) -> str:
-    """Return how a process ended, by its exit code."""
+    """Return a message about the end of a process with an exit code."""
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     return f"playback ended by itself ({how}) and is being started again"
 

@@ -1,7 +1,7 @@
-"""What playback makes of archived answers: which headers stay, what is decoded, what may run.
+"""Rewriting of archived responses: headers, content encodings, and policies for scripts.
 
-Archived pages are hostile. Whatever a header of theirs would do to a browser
-is done to all captures, since all are played at one origin.
+Archived pages are hostile. Their headers would affect all captures, since all
+are played at one origin.
 """
 
 import html
@@ -18,27 +18,27 @@ from warcio.bufferedreaders import BufferedReader
 from webapp.replay.scripts import ScriptRewriter
 
 AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
-"""The forms of a capture whose links are left as they were; nothing confines their scripts."""
+"""The playback modes without rewritten links; nothing in them confines scripts."""
 
 SANDBOX = (
     "sandbox; default-src 'none'; img-src 'self' data:; media-src 'self' data:;"
     " style-src 'unsafe-inline'"
 )
-"""A capture as it was is shown, but runs nothing, loads nothing and has no origin."""
+"""An unrewritten capture is shown, but runs no scripts, loads nothing and has no origin."""
 
 CONFINED = "default-src 'self' 'unsafe-eval' 'unsafe-inline' data: blob:; form-action 'self'"
-"""A rewritten page runs, within its origin: pywb's scripts need that of the frame around it.
+"""A rewritten page runs scripts within its origin, which pywb's scripts share with the frame.
 
 pywb's own policy allows web sockets to any host.
 """
 
 BARE = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""What is no capture runs nothing: captures can frame it, and would run their scripts there."""
+"""Other responses run no scripts: captures could frame them and run their own in there."""
 
 FRAME = f"{BARE}; script-src 'self'; frame-src 'self'; frame-ancestors 'none'"
-"""The page around a capture has its scripts in files.
+"""The page around a capture may only load scripts from files.
 
-Inline scripts could be speculation rules, which are bound by no other policy.
+Inline scripts could be speculation rules, which no other policy restricts.
 """
 
 POLICY_HEADER = "Content-Security-Policy"
@@ -57,17 +57,17 @@ _KEPT = {
     "location": "url-rewrite",
     "transfer-encoding": "transfer-encoding",
 }
-"""The archived headers that keep their meaning, by pywb's names of what is done to them.
+"""The archived headers that keep their meaning, with pywb's rewriting rule for each.
 
-All others are sent as `X-Archive-Orig-…`, those of tomorrow included. Of today's,
+All others, including future ones, are sent as `X-Archive-Orig-…`. For example,
 - `Service-Worker-Allowed` would let a script answer for all captures,
 - `Set-Cookie` reaches every port of the host, `Clear-Site-Data` empties it,
 - `Refresh`, `Link` and `Speculation-Rules` load pages of the live web, `Report-To` and `NEL`
   report to it,
-- `Access-Control-Allow-Origin` opens the archive to the pages of others,
+- `Access-Control-Allow-Origin` opens the archive to pages of other sites,
 - `Strict-Transport-Security` and `Alt-Svc` keep readers away from this service,
-- `WWW-Authenticate` asks readers for passwords,
-- `Memento-Datetime` and `X-Archive-Orig-…` would speak for this archive.
+- `WWW-Authenticate` prompts readers for passwords,
+- `Memento-Datetime` and `X-Archive-Orig-…` would appear to come from this archive.
 """
 
 _STATUS = re.compile("[1-5][0-9]{2}")
@@ -77,23 +77,23 @@ _DECODED = frozenset(("gzip", "x-gzip", "deflate", "br"))
 
 
 class ArchivedHeaders(DefaultHeaderRewriter):  # type: ignore[misc]
-    """The headers of a capture, those that do something to a browser made harmless."""
+    """The headers of a capture; those that affect the browser are renamed."""
 
     header_rules: ClassVar[dict[str, str]] = _KEPT
 
     def rewrite_header(self, name: str, value: str, rule: str | None) -> Any:
-        """Return a header as it is sent."""
+        """Return a rewritten header; headers without a rule get PREFIX."""
         return super().rewrite_header(name, value, rule or "prefix")
 
     def __call__(self) -> Any:
-        """Return status line and headers; no capture says what a service worker may do."""
+        """Return status line and headers, without pywb's `Service-Worker-Allowed`."""
         found = super().__call__()
         found.remove_header("Service-Worker-Allowed")
         return found
 
 
 class PageRewriter(HTMLRewriter):  # type: ignore[misc]
-    """pywb's rewriter of HTML, which leaves no speculation rules: they load whatever they name."""
+    """pywb's HTML rewriter, which also disables speculation rules: they load any URL."""
 
     def _rewrite_tag_attrs(
         self, tag: str, tag_attrs: list[tuple[str, str]], set_parsing_context: bool = True
@@ -111,7 +111,7 @@ def _speculates(script_type: str | None) -> bool:
 
 
 class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
-    """pywb's rewriter, which sends what is true of a capture and what is harmless."""
+    """pywb's rewriter with safe headers, correct encodings and working script modules."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -133,12 +133,12 @@ class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
     ) -> Any:
         """Return status and headers, the pieces of the body, and whether it was rewritten.
 
-        Bodies are decoded: crawlers store many that are decoded already
-        beside headers that say otherwise.
+        Bodies are decoded: crawlers store many decoded bodies with headers
+        that claim an encoding.
         """
         environ = dict(environ or {})
         if _encoding(record) in BufferedReader.get_supported_decompressors():
-            # pywb decodes what the client does not take.
+            # pywb decodes bodies in encodings that the client does not accept.
             environ["HTTP_ACCEPT_ENCODING"] = ""
         else:
             environ["HTTP_ACCEPT_ENCODING"] = _encoding(record)
@@ -148,10 +148,10 @@ class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
 
 
 def tell_truth(record: Any, status: str) -> None:
-    """Replace what the archived headers of a record say about it and what is not so.
+    """Correct archived headers that do not fit the record.
 
-    That is a status line or a header that no server could send, spellings of encodings
-    that pywb overlooks, and the length of a body that was cut or decoded.
+    These are invalid status lines and headers, spellings of encodings that pywb
+    overlooks, and the length of a body that was cut or decoded.
     """
     headers = record.http_headers
     if not headers:
@@ -174,16 +174,16 @@ def tell_truth(record: Any, status: str) -> None:
 
 
 def has_content(record: Any) -> bool:
-    """Return whether a browser that has asked for a page can take an answer for one.
+    """Return whether a browser can show a record's response as a page.
 
-    It waits for more after 1xx; 304 is about what a crawler had.
+    After 1xx it would wait for more; 304 refers to the crawler's cache.
     """
     headers = record.http_headers
     return not (headers and _BODILESS.fullmatch(headers.get_statuscode()))
 
 
 def is_encoded(record: Any) -> bool:
-    """Return whether the bytes of a record are no stretch of what is sent."""
+    """Return whether the bytes of a record differ from the body sent, so that ranges do too."""
     return bool(_encoding(record) or record.http_headers.get_header("Transfer-Encoding"))
 
 
@@ -193,9 +193,9 @@ def _encoding(record: Any) -> str:
 
 
 def policy(mode: str, content_type: str) -> str:
-    """Return the Content-Security-Policy of a capture that is played in a mode, such as `mp_`."""
+    """Return the Content-Security-Policy of a capture played in a mode, such as `mp_`."""
     if mode not in AS_IT_WAS:
         return CONFINED
-    # Browsers show no PDF in a sandbox; their viewers are one.
+    # Browsers show no PDF in a sandbox; their PDF viewers are sandboxes.
     is_pdf = content_type.partition(";")[0].strip().lower() == "application/pdf"
     return CONFINED if is_pdf else SANDBOX

@@ -1,4 +1,4 @@
-"""The way from a result to playback."""
+"""Redirects from search results to playback."""
 
 import re
 from dataclasses import replace
@@ -28,23 +28,23 @@ _DIGITS = re.compile(r"\d{1,14}", re.ASCII)
 
 
 def address(timestamp: str, url: str) -> str:
-    """Return where a capture is played; the URL stands in it as it is, query and all."""
+    """Return the playback address of a capture; it ends with the URL, query included."""
     return f"{url_for('playback.off')}/{timestamp}/{quote(url, safe=SAFE)}"
 
 
 @blueprint.get("/replay")
 def off() -> ResponseReturnValue:
-    """Lead to playback, or say that it is off."""
+    """Redirect to playback, or show that it is off."""
     base = origin()
     if base:
         return redirect(f"{base}/{COLLECTION}/")
     return render_template("replay_off.html"), 404
 
 
-# Archived URLs hold `//`, which must not be taken for a mistake.
+# Archived URLs contain `//`, which must not be merged.
 @blueprint.route("/replay/<path:asked>", merge_slashes=False)
 def play(asked: str) -> ResponseReturnValue:
-    """Lead to a capture: `/replay/<timestamp>[mp_|id_]/<url>`; with `*` to the calendar."""
+    """Redirect to a capture: `/replay/<timestamp>[mp_|id_]/<url>`; with `*` to the calendar."""
     when, _, url = raw_target().partition("/")
     calendar = _CALENDAR.fullmatch(when)
     if not ((calendar or _WHEN.fullmatch(when)) and url):
@@ -69,7 +69,7 @@ def play(asked: str) -> ResponseReturnValue:
 
 
 def _arrival(path: str) -> str:
-    """Return the path of playback that leads to another, and tells who comes."""
+    """Return a playback path that identifies the viewer, then redirects to another path."""
     passes: ViewerPasses | None = current_app.extensions.get(PASSES_EXTENSION)
     name = playback_name()
     if passes is None or name is None:
@@ -79,7 +79,7 @@ def _arrival(path: str) -> str:
 
 @blueprint.get("/replay-step")
 def step() -> ResponseReturnValue:
-    """Lead from a capture to the one of its URL before or after it."""
+    """Redirect from a capture to the previous or next one of its URL."""
     url, timestamp = parameters.url(request.args), parameters.text(request.args, "timestamp", 14)
     direction = parameters.text(request.args, "to", 10)
     if not url or not _DIGITS.fullmatch(timestamp) or direction not in ("previous", "next"):
@@ -102,7 +102,7 @@ def step() -> ResponseReturnValue:
 
 @blueprint.get("/replay-refusal")
 def refusal() -> ResponseReturnValue:
-    """Tell playback why nothing can be played of a URL: 451 where it may not be shown."""
+    """Answer playback with 451 and the reason if a URL may not be shown, else with nothing."""
     url = parameters.url(request.args)
     if url:
         check_url_shown(engine(), url)
@@ -110,23 +110,23 @@ def refusal() -> ResponseReturnValue:
 
 
 def _calendar(url: str, timestamp: str) -> str:
-    """Return where all captures of a URL are shown, at a time where one is given."""
-    # Without a value a parameter is left out.
+    """Return the address of the calendar of a URL's captures, at a time if given."""
+    # `url_for` omits parameters that are None.
     return url_for("documents.of_capture", url=url, timestamp=timestamp or None, _anchor="captures")
 
 
 def raw_target() -> str:
-    """Return what follows `/replay/` as the browser sent it, its query included."""
+    """Return the part after `/replay/` as the browser sent it, query included."""
     raw = request.environ.get("REQUEST_URI") or request.full_path.rstrip("?")
     raw = raw.partition("://")[2].partition("/")[2] if raw.startswith("http") else raw
     return str(raw).partition("/replay/")[2]
 
 
 def origin() -> str:
-    """Return the origin of playback, "" where it is off.
+    """Return the origin of playback, "" if it is off.
 
-    Archived pages are hostile: they never share an origin with this one,
-    nor its host name where there is another. Without an address of its own,
+    Archived pages are hostile: they never share an origin with these pages,
+    nor the host name if there is another. Without a configured address,
     playback has another port.
     """
     found = service()
@@ -138,7 +138,7 @@ def origin() -> str:
 
 @blueprint.before_app_request
 def leave_playback_host() -> ResponseReturnValue | None:
-    """Lead readers who ask for pages by the name that captures are played at to the other name."""
+    """Redirect readers who request pages at the playback host to the pages' host."""
     found = service()
     shares = found.replay_port and not (found.replay_url or found.replay_host or found.search_url)
     asked = hostname(request_host())
@@ -149,5 +149,5 @@ def leave_playback_host() -> ResponseReturnValue | None:
 
 
 def _is_navigation() -> bool:
-    """Return whether a browser asks for a page: it names HTML, which programs do not."""
+    """Return whether a browser requests a page: its Accept header has HTML, unlike programs'."""
     return "text/html" in request.headers.get("Accept", "")

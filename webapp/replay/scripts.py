@@ -1,9 +1,9 @@
-"""Scripts as playback rewrites them: modules stay modules.
+"""Rewriting of scripts that keeps modules working.
 
-pywb puts each script into a block of its own and declares `arguments` in it.
-Modules may do neither: `import` and `export` stand outside of all blocks, and
-`arguments` is a reserved word there. None of them would run. Apart from the other rewriters:
-pywb's rewriter of HTML changes `html.parser` for the whole process.
+pywb wraps each script in a block and declares `arguments` in it. In a module,
+both are errors: `import` and `export` must be at top level, and `arguments` is
+reserved. A separate module from the other rewriters, as importing pywb's HTML
+rewriter changes `html.parser` for the whole process.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from pywb.rewrite.regex_rewriters import (
 )
 
 MOST_BYTES = 4 << 20
-"""So much of a script is looked at; one that is longer is taken for none of modules."""
+"""Longer scripts are never treated as modules."""
 
 _SPACE = rb"(?:\s|//[^\n]*\n|/\*(?:[^*]|\*+[^*/])*\*+/)*"
 _IMPORT = rb"""import\s*(?:["']|[\w$*{][^;"'()]*?["'])"""
@@ -35,12 +35,12 @@ _ARGUMENTS = "(typeof arguments === 'undefined' ? [] : arguments)"
 
 
 def is_module(script: bytes) -> bool:
-    """Return whether a script imports or exports, by its first and last words and its lines."""
+    """Return whether a script imports or exports: at its start, its end or a start of line."""
     return _MODULE.search(script) is not None
 
 
 class _ScriptRules(JSWombatProxyRules):  # type: ignore[misc]
-    """pywb's rules for scripts, but without a declaration of `arguments`."""
+    """pywb's rules for scripts, without the declaration of `arguments`."""
 
     first_buff: str
     rules: list[Any]
@@ -51,22 +51,22 @@ class _ScriptRules(JSWombatProxyRules):  # type: ignore[misc]
 
     @staticmethod
     def add_suffix(suffix: str) -> Any:
-        """Return what puts text behind a match."""
+        """Return the function that appends text to a match."""
         return RxRules.add_suffix(suffix.replace("arguments", _ARGUMENTS))
 
 
 class _ModuleRules(_ScriptRules):
-    """Rules for modules: what they import is archived too."""
+    """Rules for modules, which also rewrite the URLs of imports."""
 
     def __init__(self) -> None:
         super().__init__()
-        # It comes first: pywb miscounts the groups behind those of its own.
+        # Must come first: pywb miscounts the groups of rules after its own.
         self.rules = [(_IMPORTED, RxRules.archival_rewrite("js_"), 1), *self.rules]
         self.regex = self.compile_rules(self.rules)
 
 
 class ScriptRewriter(JSWombatProxyRewriter):  # type: ignore[misc]
-    """pywb's rewriter of scripts, which leaves modules without a block around them."""
+    """pywb's rewriter of scripts, which does not wrap modules in a block."""
 
     rules_factory: ClassVar[JSWombatProxyRules] = _ScriptRules()
     module_rules: ClassVar[JSWombatProxyRules] = _ModuleRules()
@@ -76,7 +76,7 @@ class ScriptRewriter(JSWombatProxyRewriter):  # type: ignore[misc]
         self._extra_rules = extra_rules
 
     def rewrite_text_stream_to_gen(self, stream: Any, rwinfo: Any) -> Iterator[bytes]:
-        """Yield the pieces of a script that is a resource of its own."""
+        """Yield the rewritten pieces of a script file."""
         begin = _begin(stream)
         if len(begin) <= MOST_BYTES and is_module(begin):
             self.first_buff = self.last_buff = ""
@@ -85,7 +85,7 @@ class ScriptRewriter(JSWombatProxyRewriter):  # type: ignore[misc]
 
 
 def _begin(stream: Any) -> bytes:
-    """Read a stream up to the end of as much as is looked at, and a byte more."""
+    """Read at most MOST_BYTES + 1 bytes from a stream."""
     pieces, size = [], 0
     while size <= MOST_BYTES and (piece := stream.read(MOST_BYTES + 1 - size)):
         pieces.append(piece)
@@ -94,21 +94,21 @@ def _begin(stream: Any) -> bytes:
 
 
 class _Read:
-    """A stream of which the begin has been read already."""
+    """A stream whose beginning has been read already."""
 
     def __init__(self, begin: bytes, rest: Any) -> None:
         self._begin, self._at = begin, 0
         self._rest = rest
 
     def read(self, size: int) -> bytes:
-        """Return up to so many bytes."""
+        """Return at most `size` bytes."""
         if self._at >= len(self._begin):
             found: bytes = self._rest.read(size)
             return found
         return self._took(self._at + size)
 
     def readline(self) -> bytes:
-        """Return the rest of a line, or of what has been read already."""
+        """Return the rest of a line, or of the part read already."""
         if self._at >= len(self._begin):
             found: bytes = self._rest.readline()
             return found

@@ -1,4 +1,4 @@
-"""Stored records for playback: the bytes of one record, whatever its file is compressed with."""
+"""Stored records for playback: the bytes of one record, whatever the compression of its file."""
 
 import io
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
@@ -17,14 +17,14 @@ def stored_address(path: str, member: str) -> str:
 
 
 def file_key(collection: str, name: str) -> str:
-    """Return what playback knows a file by; two collections may have files of one name."""
+    """Return the key of a file in playback; two collections may have files of the same name."""
     return f"{quote(collection, safe='')}/{quote(name, safe='')}"
 
 
 def open_record(address: str, offset: int) -> io.BufferedReader:
-    """Return the bytes of the record at an offset and of those after it, decompressed.
+    """Return a stream of the record at an offset and all after it, decompressed.
 
-    Raises SourceError where the file cannot be read or no record is there.
+    Raises SourceError if the file cannot be read or has no record there.
     """
     parts = urlsplit(address)
     member = parse_qs(parts.query).get("member", [""])[0]

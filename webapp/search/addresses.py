@@ -1,4 +1,4 @@
-"""The question of an address, and the addresses that lead on from it."""
+"""The search question parsed from an address, and the addresses linked from its results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,10 +16,10 @@ from webapp.site.parameters import Arguments
 from webapp.site.preferences import PAGE_SIZES, Preferences
 
 ENRICHED = ("puid", "generator", "license", "published")
-"""Facets of the fields of enrichers, which many archives have none of."""
+"""Facets of enrichers' fields, which many archives lack."""
 
 FACETS = ("collection", "type", "domain", "host", "language", "status", *ENRICHED)
-"""The facets at the side, in their order; the years have a chart of their own."""
+"""The facets at the side, in order; years have a separate chart."""
 
 _PARAMETERS = (
     "q",
@@ -38,10 +38,9 @@ _NO_DATES = {"from": "", "to": "", "page": ""}
 
 
 def read_question(arguments: Arguments, collapse: Collapse = Collapse.URL) -> Question:
-    """Return the question of an address, without what says how much of the answer is wanted.
+    """Return the question of an address, without offset and limit.
 
-    `collapse` is the one where the address names none. Raises UsageError
-    for values that make no sense.
+    `collapse` is the default. Raises UsageError on invalid values.
     """
     ranking = parameters.text(arguments, "ranking", 80)
     return replace(
@@ -64,7 +63,7 @@ def read_selection(arguments: Arguments) -> Question:
 
 
 def read_page(arguments: Arguments, preferences: Preferences) -> Question:
-    """Return the question of the address of a page of results; raises as `read_question` does."""
+    """Return the question of a page of results, with offset and limit; raises UsageError."""
     per_page = parameters.one_of(arguments, "per_page", preferences.per_page, PAGE_SIZES)
     page = parameters.number_parameter(arguments, "page", 1, 1, 1_000_000)
     question = read_question(arguments, preferences.collapse)
@@ -72,18 +71,18 @@ def read_page(arguments: Arguments, preferences: Preferences) -> Question:
 
 
 def read_more(arguments: Arguments) -> str:
-    """Return the facet that a page lists at length, "" where there is none."""
+    """Return the facet that a page lists at length, or ""."""
     more = parameters.text(arguments, "more", 20)
     return parameters.one_of_these("more", more, FACETS) if more else ""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAddresses:
-    """Where the links of a page lead: the same question with one thing changed.
+    """The addresses of a page's links: the same question with one change.
 
     `base` is the address of the page of results, `long_facet` the facet
-    that is listed at length. Each parameter is encoded once; an address
-    joins those of the question with the changed ones.
+    listed at length. Each parameter is encoded once; an address joins the
+    unchanged and the changed ones.
     """
 
     base: str
@@ -106,7 +105,7 @@ class SearchAddresses:
         return self.question.offset // self.question.limit + 1
 
     def _with(self, changed: Mapping[str, str], base: str = "") -> str:
-        """Return the address with some parameters changed, each encoded, "" for left out."""
+        """Return the address with some encoded parameters changed; "" leaves one out."""
         encoded = "&".join(filter(None, {**self._encoded, **changed}.values()))
         return f"{base or self.base}?{encoded or 'q='}"
 
@@ -126,12 +125,12 @@ class SearchAddresses:
         return self._first_page("sort", _pair("sort", Sort(sort), Sort.RELEVANCE))
 
     def by(self, by: str) -> str:
-        """Return the address of the query by words, by meaning or by both; by relevance."""
+        """Return the address of the query by words, meaning or both, sorted by relevance."""
         changed = {"by": _pair("by", SearchBy(by), SearchBy.WORDS), "page": "", "sort": ""}
         return self._with(changed)
 
     def collapse(self, collapse: str) -> str:
-        """Return the address of the same results folded otherwise."""
+        """Return the address of the same results, collapsed in another way."""
         usual = self.preferences.collapse
         return self._first_page("collapse", _pair("collapse", Collapse(collapse), usual))
 
@@ -141,13 +140,13 @@ class SearchAddresses:
         return self._first_page("per_page", _pair("per_page", str(size), usual))
 
     def toggle(self, name: str, value: str) -> str:
-        """Return the address with a filter's value set, or taken away where it was set."""
+        """Return the address with a filter value added, or removed if it was set."""
         old = tuple(self.question.filters.get(name, ()))
         new = tuple(v for v in old if v != value) if value in old else (*old, value)
         return self._first_page(name, _pairs(name, new))
 
     def year(self, year: str) -> str:
-        """Return the address of one year alone, or of all years where it was chosen."""
+        """Return the address of one year alone, or of all years if it was chosen."""
         chosen = tuple(self.question.filters.get("year", ())) == (year,)
         return self._with(_NO_DATES | {"year": "" if chosen else _pair("year", year)})
 
@@ -160,7 +159,7 @@ class SearchAddresses:
         return self._with(_NO_DATES | dict.fromkeys(FILTERS, "") | {"more": ""})
 
     def more(self, name: str) -> str:
-        """Return the address that lists a facet at length, or shortly again."""
+        """Return the address that lists a facet at length, or short again."""
         return self._with({"more": "" if self.long_facet == name else _pair("more", name)})
 
     def export(self, base: str) -> str:
@@ -177,7 +176,7 @@ def _pairs(name: str, values: Iterable[str]) -> str:
 
 
 def question_pairs(question: Question, preferences: Preferences) -> list[tuple[str, str]]:
-    """Return the parameters of a question's address, those as preferred left out."""
+    """Return the parameters of a question's address, without the preferred defaults."""
     found = [("q", question.text)] if question.text else []
     found += [(name, value) for name in FILTERS for value in question.filters.get(name, ())]
     optional = (

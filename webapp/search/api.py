@@ -1,4 +1,4 @@
-"""The JSON API of searches and documents: what programs can ask, and the answers."""
+"""The JSON API of searches and documents: its operations and answers."""
 
 from dataclasses import replace
 
@@ -171,7 +171,7 @@ def search() -> ResponseReturnValue:
 
 @blueprint.get("/suggest")
 def suggest() -> ResponseReturnValue:
-    """Answer with what a text that is being typed may become."""
+    """Answer with suggestions to complete a text being typed."""
     check_parameters(request.args, SUGGEST_PARAMETERS)
     shown, typed = archive(), request.args.get("q", "")
     return json_answer(answer_search(lambda: shown.suggestions(typed)))
@@ -191,7 +191,7 @@ def _question() -> Question:
 
 
 def _facets() -> list[str]:
-    """Return the facets asked for, by commas or by repetition; all of FILTERS by default."""
+    """Return the requested facets, repeated or separated by commas; by default all of FILTERS."""
     if "facets" not in request.args:
         return list(FILTERS)
     names = ",".join(request.args.getlist("facets")).split(",")
@@ -229,5 +229,5 @@ def url_versions() -> ResponseReturnValue:
 
 @blueprint.get("/stats")
 def stats() -> ResponseReturnValue:
-    """Answer with the entries and the bytes of each index."""
+    """Answer with the number of entries and bytes of each index."""
     return json_answer(archive().stats())

@@ -1,4 +1,4 @@
-"""The page of what changed on a site, its feed, and how much each version of a page changed."""
+"""Changes of a site: the page, its Atom feed, and the change of each version of a URL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -44,7 +44,7 @@ FATES = {
 
 
 class ChangeOf(StrEnum):
-    """What days of the calendar are coloured by."""
+    """The measure by which days of the calendar are coloured."""
 
     CAPTURES = "captures"
     TEXT = "text"
@@ -62,7 +62,7 @@ CHANGES_OF = {
 
 @blueprint.get("", endpoint="show")
 def show_changes() -> ResponseReturnValue:
-    """Show how a site changed between two dates."""
+    """Show the changes of a site between two dates."""
     asked = _asked(request.args)
     found = _found(asked) if asked["site"] else None
     return render_template(
@@ -80,7 +80,7 @@ def show_changes() -> ResponseReturnValue:
 @blueprint.post("", endpoint="watch")
 @needs_role(Role.CURATOR, or_token=True)
 def change_watched() -> ResponseReturnValue:
-    """Watch a site from now on, or no more."""
+    """Add a site to the watched sites, or remove it."""
     check_sender()
     site, own = parameters.text(request.form, "site", 8_000).strip(), archive()
     if request.form.get("action") == "remove":
@@ -94,7 +94,7 @@ def change_watched() -> ResponseReturnValue:
 
 @blueprint.get("/feed.atom")
 def feed() -> ResponseReturnValue:
-    """Return the last changes of a site or URL, else of all watched sites, the newest first."""
+    """Return an Atom feed of the last changes of a site, URL or all watched sites, newest first."""
     asked = _asked(request.args)
     own = archive()
 
@@ -160,9 +160,9 @@ CHANGES_OPERATIONS = (
 
 
 def day_changes(history: History, of: ChangeOf) -> dict[str, float]:
-    """Return how much the versions of a year differ from those before them, by their first day.
+    """Return by day the share that versions first captured on it differ from the previous one.
 
-    At most 200 versions are compared, 30 by their look.
+    Only versions of the history's year; at most 200 are compared, 30 by their look.
     """
     versions = sorted(history.versions.values(), key=lambda one: one.first)
     before = [one for one in versions if one.first[:4] < history.year][-1:]

@@ -16,7 +16,7 @@ blueprint = Blueprint("citations", __name__)
 
 @blueprint.get("/cite")
 def show() -> ResponseReturnValue:
-    """Show the citation of the capture of a URL nearest to a date, or give it in one form."""
+    """Show the citation of the capture of a URL nearest to a date, or return it in one format."""
     url = parameters.needed_url(request.args, "/cite")
     at, form = (parameters.text(request.args, name, 30) for name in ("at", "format"))
     found = archive().capture(url, at)
@@ -31,7 +31,7 @@ def show() -> ResponseReturnValue:
 
 
 def citation_of(url: str, timestamp: str, title: str) -> Citation | None:
-    """Return how a capture is cited, by the public name of the archive."""
+    """Return the citation of a capture, with the public address of the archive."""
     own = service()
     root = own.search_url or own.settings.public_url or root_url()
     place = replay_address(timestamp, url).removeprefix(request.script_root)

@@ -68,12 +68,12 @@ _FIELD_TITLES = {
     "exif_date": lazy_gettext("Taken on"),
     "exif_location": lazy_gettext("Taken at"),
 }
-"""The fields of enrichers that a page shows."""
+"""The enrichers' fields shown on a page, with their titles."""
 _DATES = ("publication_date", "last_modified", "exif_date")
 
 
 def shown_fields(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the fields of enrichers as people read them, with their titles."""
+    """Return enrichers' fields as titles and readable values."""
     found = dict(fields)
     if counts := found.get("elements_counts"):
         names = zip(found["elements_used"], counts, strict=False)
@@ -131,7 +131,7 @@ def show_document(document_id: str) -> ResponseReturnValue:
         results=_results(),
         record_id=record_id,
         citation=_citation(document, dates),
-        # /cite looks up the URL, which leads to no answer to a POST.
+        # /cite looks up the URL, which does not find answers to POST requests.
         is_cited_by_url=document.capture.urlkey == urlkey(document.capture.url),
         outlinks=archive().outlink_states(document, MOST_LINKS),
         resources=archive().resources(document),
@@ -147,12 +147,12 @@ def _citation(document: Document, dates: Dates) -> Citation | None:
 
 
 def _results() -> str:
-    """Return the parameters of the results from which a reader came, "" where there are none."""
+    """Return the query string of the results that the reader came from, or ""."""
     return parameters.text(request.args, "results", _MOST_RESULTS)
 
 
 def _highlighted(text: str) -> tuple[tuple[str, bool], ...]:
-    """Return a text with the words of the query that led here marked."""
+    """Return the pieces of a text, and whether each matches the query that the reader came from."""
     query = dict(parse_qsl(_results())).get("q", "")
     try:
         return highlighted(parse_query(query), text) if query else ((text, False),)
@@ -161,7 +161,7 @@ def _highlighted(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _renders(document: Document, dates: Dates) -> dict[str, object]:
-    """Return what the page shows of a document's renders, and the picture at its top."""
+    """Return the template variables of a document's renders, and the picture at its top."""
     own, capture = archive().page_pictures(), document.capture
     moments = tuple(timestamp for timestamp, _ in dates.seen) or (capture.timestamp,)
     found = own.renders(PageMoment(capture.url, moments[-1], moments))
@@ -173,7 +173,7 @@ def _renders(document: Document, dates: Dates) -> dict[str, object]:
 
 
 def _inlinks(document: Document, document_id: str) -> dict[str, object]:
-    """Return what the page shows of the links to a document's URL, nothing where unknown."""
+    """Return the template variables of the inlinks of a document, None if links were not built."""
     if not archive().is_built("links"):
         return {"inlinks": None}
     year = parameters.number_parameter(request.args, "links_year", 0, 0, 9999)
@@ -193,7 +193,7 @@ def _inlinks(document: Document, document_id: str) -> dict[str, object]:
 
 @blueprint.get("/compare")
 def compare() -> ResponseReturnValue:
-    """Lead to the difference of the two versions chosen in a form."""
+    """Redirect to the difference of the two versions chosen in a form."""
     old = parameters.text(request.args, "old", 32)
     new = parameters.text(request.args, "new", 32)
     if len(old) != 32 or len(new) != 32:
@@ -205,7 +205,7 @@ def compare() -> ResponseReturnValue:
 
 @blueprint.get("/of")
 def of_capture() -> ResponseReturnValue:
-    """Lead from a capture, by URL and timestamp, to the page of its document."""
+    """Redirect from a capture, by URL and timestamp, to the page of its document."""
     url = parameters.needed_url(request.args, "/documents/of")
     found = archive().document_near(url, parameters.text(request.args, "timestamp", 14))
     if found is None:
@@ -215,7 +215,7 @@ def of_capture() -> ResponseReturnValue:
 
 @blueprint.get("/between")
 def between() -> ResponseReturnValue:
-    """Lead to the difference of a URL's versions at two moments."""
+    """Redirect to the difference of a URL's versions at two moments."""
     url = parameters.needed_url(request.args, "/documents/between")
     old, new = (
         archive().document_near(url, parameters.text(request.args, name, 14))
@@ -283,7 +283,7 @@ def picture_difference(document_id: str, other_id: str) -> ResponseReturnValue:
 
 
 def dates_of(document_id: str) -> Dates:
-    """Return all dates of a document, none where the engine knows none."""
+    """Return all dates of a document; empty if the engine has none."""
     return archive().document_dates([document_id]).get(document_id, Dates("", ()))
 
 
@@ -294,14 +294,14 @@ def history_of(document: Document, document_id: str, dates: Dates, year: str) ->
 
 
 def _year(dates: Dates, document: Document) -> str:
-    """Return the year asked for, or that of the document's last date."""
+    """Return the requested year, by default that of the document's last date."""
     last = dates.seen[-1][0] if dates.seen else document.capture.timestamp
     year = parameters.number_parameter(request.args, "year", int(last[:4]), 0, 9999)
     return f"{year:04}"
 
 
 def text_part(text: str, number: int) -> TextPart:
-    """Return a part of a text, cut at the end of a line where one is near."""
+    """Return a part of a text, cut at the end of a line if one is near."""
     cuts = [0]
     while len(text) - cuts[-1] > PART * 1.1:
         end = text.rfind("\n", cuts[-1] + PART // 2, cuts[-1] + PART) + 1

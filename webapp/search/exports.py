@@ -35,26 +35,26 @@ from webapp.site.viewer import viewer
 
 _KEPT_SECONDS = 6 * 3_600
 SAME_SECONDS = 600
-"""A file of an earlier state of the archive is given for so long: downloads go on meanwhile."""
+"""How long a file of an earlier archive state is still served, so that downloads can resume."""
 
 _TOLD_SECONDS = 0.5
 
 Pack = Callable[[Path, ShowProgress], object]
-"""Writes a file, and tells how far it is."""
+"""Writes a file and reports its progress."""
 
 _UNEXPECTED = ErrorText("the file cannot be made; the log of the service says why")
 
 
 class PackingRoom(Protocol):
-    """Something that is under way until it is ended."""
+    """A place among the exports that may run at once, held until it is ended."""
 
     def end(self) -> None:
-        """End it."""
+        """Release the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackingState:
-    """How far a file is: `failure` says why there will be none, `is_ready` that it is there."""
+    """The progress of packing a file; `failure` is why it failed, `is_ready` if it is complete."""
 
     step: str = ""
     done: int = 0
@@ -65,10 +65,10 @@ class PackingState:
 
 
 class PackedFile:
-    """A file that is there, being packed by one of the workers, or not yet asked for.
+    """A file that is complete, being packed by a worker, or not yet begun.
 
-    `key` tells what is in it and for whom, `mark` of which state of the
-    archive. All workers see the same files.
+    `key` identifies its content and viewers, `mark` the state of the archive.
+    All workers see the same files.
     """
 
     def __init__(self, folder: Path, key: str, mark: str, suffix: str) -> None:
@@ -79,7 +79,7 @@ class PackedFile:
         self._lock = folder / f"{key}.{suffix}.lock"
 
     def there(self) -> Path | None:
-        """Return where the file is, None where it is to be packed."""
+        """Return the path of the file, None if it must be packed."""
         if self._path.exists():
             return self._path
         oldest = time.time() - SAME_SECONDS
@@ -88,7 +88,7 @@ class PackedFile:
         return max(recent)[1] if recent else None
 
     def state(self) -> PackingState:
-        """Return how far the file is."""
+        """Return the progress of the file."""
         found = self.there()
         if found:
             return PackingState(is_ready=True, bytes=found.stat().st_size)
@@ -98,9 +98,9 @@ class PackedFile:
             return PackingState()
 
     def made(self, pack: Pack) -> Path:
-        """Return where the file is, packed now if need be.
+        """Return the path of the file, packed now if needed.
 
-        Raises EngineBusyError while it is being packed for somebody else.
+        Raises EngineBusyError while another request packs it.
         """
         with ExitStack() as stack:
             found = self.there()
@@ -110,9 +110,9 @@ class PackedFile:
             return found
 
     def start(self, pack: Pack, room: Callable[[], PackingRoom]) -> None:
-        """Pack the file in a thread, unless that is under way; `room` gives the room for it.
+        """Pack the file in a thread, unless it is being packed; `room` takes a place for it.
 
-        Where `room` raises an error nothing is begun.
+        An error raised by `room` is passed on, and nothing is started.
         """
         with ExitStack() as stack:
             try:
@@ -157,7 +157,7 @@ class PackedFile:
             stream.write(_written_state(state))
 
     def _hold(self, stack: ExitStack) -> None:
-        """Let nobody else pack the file until a stack ends."""
+        """Lock the file against packing by others until a stack ends."""
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         stack.callback(os.close, handle)
         try:
@@ -180,7 +180,7 @@ def _read_state(written: bytes) -> PackingState:
 
 
 def _changed(path: Path) -> float:
-    """Return when a file was written last, 0 for one that is gone."""
+    """Return the modification time of a file, 0 if it is gone."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -195,22 +195,22 @@ def _remove_old(folder: Path) -> None:
 
 
 MOST_DOCUMENTS = 2_000
-"""Results of more documents are packed by `nwx wacz` and `nwx export results` only."""
+"""Results with more documents are packed by `nwx wacz` and `nwx export results` only."""
 
 _FOLDER = "exports"
 _RELOAD_SECONDS = 2
 _DIGEST_BYTES = 16
 
 PACKED_FORMATS = {"warc.gz": "application/gzip", "wacz": "application/wacz"}
-"""The media types of results with their records, by endings."""
+"""The media types of packed results, by suffix."""
 
 
 def packed_results(suffix: str, question: Question) -> Response:
-    """Give a file with the records of results, or a range of it.
+    """Return a file with the records of results, or a range of it.
 
-    It is made when it is first asked for, and kept for a while, for viewers
-    to whom the same is shown. Raises UsageError for too many results, and
-    EngineBusyError while it is being made for somebody else.
+    It is made on the first request and kept for 6 hours, for viewers with the
+    same access. Raises UsageError on too many results, and EngineBusyError
+    while another request makes it.
     """
     file, pack_file = _file(suffix, question)
     path = file.there()
@@ -231,10 +231,10 @@ def packed_results(suffix: str, question: Question) -> Response:
 
 
 def packing_page(suffix: str, question: Question, **addresses: str) -> str:
-    """Return the page that packs the records of results, and shows how far that is.
+    """Return the page that packs the records of results and shows the progress.
 
-    `addresses` are those of the page itself, of the file (`download`) and
-    of the results. Raises as `packed_results` does.
+    `addresses` are those of the page itself, the file (`download`) and the
+    results. Raises as `packed_results` does.
     """
     file, pack_file = _file(suffix, question)
     state = file.state()
@@ -298,10 +298,10 @@ def _selection(question: Question, *, with_resources: bool) -> WaczSelection:
 
 
 def _key(selection: WaczSelection) -> str:
-    """Return what differs where another file would be made: of other results, for others.
+    """Return the key of a file: the same for the same results and viewers with equal access.
 
-    Rules that have changed count for all, since a purge takes from those too
-    who may see everything.
+    Any change of rules changes it, since a purge also affects viewers who may
+    see everything.
     """
     whole = service().engine
     rules = whole.access_index().rules()
@@ -321,7 +321,7 @@ blueprint = Blueprint("exports", __name__, url_prefix="/export")
 
 @blueprint.get("/packing.<suffix>")
 def packing(suffix: str) -> ResponseReturnValue:
-    """Pack the records of results, and show how far that is."""
+    """Pack the records of results, and show the progress."""
     if suffix not in PACKED_FORMATS:
         raise NotFound(
             gettext(
@@ -344,7 +344,7 @@ def packing(suffix: str) -> ResponseReturnValue:
 
 @blueprint.get("/results.<suffix>", endpoint="results")
 def export_results(suffix: str) -> ResponseReturnValue:
-    """Stream the results of a search as they are listed, those beyond the last page too."""
+    """Stream all results of a search in their order, also those after the last page."""
     if suffix in PACKED_FORMATS:
         return packed_results(suffix, read_page(request.args, preferences()))
     if suffix not in RESULT_FORMATS:

@@ -1,4 +1,4 @@
-"""The captures of a URL through the years: as bars, months, weeks and days."""
+"""The captures of a URL over time: by year as bars, and by day as a calendar."""
 
 import calendar
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ LABELS = 12
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A year, its count and what to draw: `height` of 100, `labelled` where there is room."""
+    """A bar of a year with its count; `height` is 0 to 100, `labelled` if its label has room."""
 
     label: str
     count: int
@@ -30,10 +30,10 @@ class Bar:
 def year_bars(
     counts: Mapping[str, int], address: Callable[[str], str], chosen: Sequence[str] = ()
 ) -> list[Bar]:
-    """Return a bar a year, years without any among them.
+    """Return a bar for each year, including empty years in between.
 
-    Damaged records bring years such as 0201 or 9999: where the years lie
-    far apart, the gaps are left out and the latest years shown.
+    Damaged records have years such as 0201 or 9999: if the years span
+    FILL_SPAN or more, gaps are left out and the latest MOST_BARS shown.
     """
     years = _years(counts)
     highest = max(counts.values(), default=0)
@@ -61,7 +61,7 @@ def _years(counts: Mapping[str, int]) -> list[str]:
 
 
 def _height(count: int, highest: int) -> int:
-    """Return a height from 0 to 100; what is there at all can be seen."""
+    """Return a height from 0 to 100; nonzero counts are always visible."""
     return max(4, round(100 * count / highest)) if count else 0
 
 
@@ -72,7 +72,7 @@ MOST_PLACES = 500
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A capture of a URL in the calendar; `own` if it holds the document in question."""
+    """A capture of a URL in the calendar; `own` if it is of the document in question."""
 
     timestamp: str
     url: str
@@ -83,7 +83,7 @@ class Moment:
 
 @dataclass(slots=True)
 class HistoryVersion:
-    """A version of a URL: its document, first and last capture, and how many there are."""
+    """A version of a URL: its document, first and last capture, and number of captures."""
 
     document_id: str
     url: str
@@ -100,9 +100,9 @@ class History:
     """The history of a URL as seen from one of its documents.
 
     `days` counts captures by day (8 digits), `own_days` those of the
-    document. `moments` are the captures of one year, `places` the records
-    that hold the document. The lists are cut at their limits; the counts
-    are not.
+    document. `moments` are the captures of one year, `places` the captures
+    whose records hold the document. The lists are cut at their limits, the
+    counts are not.
     """
 
     year: str
@@ -116,12 +116,12 @@ class History:
 
     @property
     def total(self) -> int:
-        """Return the number of captures."""
+        """The number of captures."""
         return self.days.total()
 
     @property
     def years(self) -> Counter[str]:
-        """Return the number of captures in each year."""
+        """The number of captures by year (4 digits)."""
         years: Counter[str] = Counter()
         for day, count in self.days.items():
             years[day[:4]] += count
@@ -131,8 +131,8 @@ class History:
 def read_history(document_id: str, dates: Dates, captures: Iterable[Capture], year: str) -> History:
     """Return the history of a document's URL.
 
-    `dates` are all dates of the document: some have no capture behind them
-    (records left out when they were imported), and are moments too.
+    `dates` are all dates of the document: dates without a capture (records
+    excluded from import) become moments too.
     """
     history = History(year)
     pending = Counter(timestamp for timestamp, _ in dates.seen)
@@ -198,9 +198,9 @@ MOST_MOMENTS_A_DAY = 200
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A cell: `heat` from 0 to 4; `own` where the document itself was captured.
+    """A day in the calendar: `heat` from 0 to 4; `own` if the document was captured.
 
-    `changed` is how much the page changed on that day, None where that is not known.
+    `changed` is the share of the page that changed on that day, None if unknown.
     """
 
     number: int
@@ -214,7 +214,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """A month; its weeks begin on Monday, None stands for days of other months."""
+    """A month; weeks begin on Monday, None stands for days of other months."""
 
     name: str
     count: int
@@ -227,7 +227,7 @@ CHANGE_STEPS = (0.001, 0.05, 0.2, 0.5)
 def months_of(history: History, changes: Mapping[str, float] | None = None) -> list[Month]:
     """Return the twelve months of the history's year.
 
-    Days are coloured by their number of captures, or by how much changed on them.
+    Days are coloured by their number of captures, or by `changes`.
     """
     by_day: defaultdict[str, list[Moment]] = defaultdict(list)
     for moment in history.moments:
@@ -244,13 +244,13 @@ def months_of(history: History, changes: Mapping[str, float] | None = None) -> l
 
 
 def weekdays() -> list[tuple[str, str]]:
-    """Return the names of the days of a week in the language of the page, short and as letters."""
+    """Return the names of weekdays in the language of the page, abbreviated and as letters."""
     names = page_locale().days["stand-alone"]
     return [(names["abbreviated"][day], names["narrow"][day]) for day in range(7)]
 
 
 def busy_days(months: Sequence[Month]) -> list[Day]:
-    """Return the days with several captures, whose times are listed below the calendar."""
+    """Return the days with several captures, whose times the page lists below the calendar."""
     days = (day for month in months for week in month.weeks for day in week)
     return [day for day in days if day and day.count > 1]
 
@@ -262,7 +262,7 @@ def _weeks(
     changes: Mapping[str, float] | None,
 ) -> list[tuple[Day | None, ...]]:
     year = int(history.year)
-    # The calendar module knows the years from 1 to 9999; damaged dates may say 0.
+    # The calendar module supports the years 1 to 9999; damaged dates may have 0.
     weeks = calendar.Calendar().monthdayscalendar(max(year, 1), month)
     return [
         tuple(_day(history, by_day, f"{year:04}{month:02}{day:02}", day, changes) for day in week)

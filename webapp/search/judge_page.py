@@ -1,4 +1,4 @@
-"""The page where results are judged, without seeing which ranking brought them."""
+"""The page for judging results, blind to the ranking that found them."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -24,7 +24,7 @@ def _judge(arguments: Arguments) -> str:
 
 @blueprint.get("/judge")
 def show() -> ResponseReturnValue:
-    """Show the queries, or the next result of one that this judge has not judged."""
+    """Show the queries, or a query's next result that this judge has not judged."""
     query, judge = (
         parameters.text(request.args, "query", LONGEST_JUDGED_QUERY),
         _judge(request.args),
@@ -49,7 +49,7 @@ def show() -> ResponseReturnValue:
 @blueprint.post("/judge")
 @needs_role(Role.CURATOR, or_token=True)
 def save() -> ResponseReturnValue:
-    """Store a grade, or pass a result over, and show the next one."""
+    """Store a grade or skip a result, and show the next one."""
     check_sender()
     form = request.form
     query, judge = parameters.text(form, "query", LONGEST_JUDGED_QUERY), _judge(form)

@@ -1,6 +1,6 @@
-"""Results of searches, and pages of them, that are kept as long as the archive stays as it is.
+"""A cache of search results and their pages, valid while the archive is unchanged.
 
-Where something is hidden from whoever asks, nothing is kept: what they may
+Nothing is cached for viewers from whom something is hidden: what they may
 see can change at any moment.
 """
 
@@ -25,24 +25,24 @@ _EXTENSION = "nwx-kept-results"
 _VECTORS, _ASKED_SECONDS = "nwx-has-vectors", 60.0
 _MOST_WEIGHT = 150_000
 _HIT_WEIGHT, _BYTES = 8, 128
-"""A hit takes as much memory as so many values of facets, and a value as so many bytes of a page;
-20 MB are kept in all."""
+"""The memory of a hit in facet values, and of a facet value in bytes of a page; the cache holds
+at most about 20 MB."""
 
 
 class KeptResults:
-    """The latest results and pages, by question and state of the archive; shared by threads."""
+    """A thread-safe LRU cache of results and pages, by question and state of the archive."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._kept: LRUCache[Hashable, Any] = LRUCache(_MOST_WEIGHT, getsizeof=_weight)
 
     def get(self, key: Hashable) -> Any:
-        """Return what is kept under a key, None where nothing is."""
+        """Return the cached result or page of a key, or None."""
         with self._guard:
             return self._kept.get(key)
 
     def put(self, key: Hashable, made: SearchResult | bytes) -> None:
-        """Keep a result or a page, unless it is larger than all together may be."""
+        """Cache a result or a page, unless it is larger than the whole cache."""
         if _weight(made) <= _MOST_WEIGHT:
             with self._guard:
                 self._kept[key] = made
@@ -56,21 +56,21 @@ def _weight(made: SearchResult | bytes) -> int:
 
 
 def prepare_kept_results(app: Flask) -> None:
-    """Let an application keep results."""
+    """Add the cache of results to an application."""
     app.extensions[_EXTENSION] = KeptResults()
     app.extensions[_VECTORS] = float("-inf"), False
 
 
 def answer_question(question: Question) -> SearchResult:
-    """Return what a question finds for whoever asks; raises as `answer_search` does.
+    """Return the results of a question for the viewer; raises as `answer_search` does.
 
-    What was found before is given again, while the archive cannot have
-    changed and the same is hidden from whoever asks.
+    Results come from the cache while the archive cannot have changed and
+    nothing is hidden from the viewer.
     """
     began = time.perf_counter()
     shown, kept = archive(), _kept_results()
     state = shown.search_state()
-    # Vectors may be built while the archive stays as it is.
+    # Vectors may be built without a change of the archive's state.
     key = (state, _key(question)) if state and question.by is SearchBy.WORDS else None
     found: SearchResult | None = None if key is None else kept.get(key)
     if found is not None:
@@ -83,7 +83,7 @@ def answer_question(question: Question) -> SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class PageKey:
-    """What a page of results depends on, beside the application."""
+    """Everything that a page of results depends on, except the application."""
 
     state: str
     address: tuple[str, str, bytes]
@@ -94,9 +94,9 @@ class PageKey:
 
 
 def page_key() -> PageKey | None:
-    """Return what the page that is asked for is kept by, None where it must be made anew.
+    """Return the cache key of the requested page, None if it must not be cached.
 
-    Pages with users show who asks, and pictures of pages come at any time.
+    With users, pages show the user's name; renders of pages may be added at any time.
     """
     state = archive().search_state()
     if (
@@ -117,7 +117,7 @@ def page_key() -> PageKey | None:
 
 
 def has_vectors() -> bool:
-    """Return whether documents can be found by meaning; it is asked at most once a minute."""
+    """Return whether documents can be found by meaning; checked at most once a minute."""
     asked, found = current_app.extensions[_VECTORS]
     if time.monotonic() - asked > _ASKED_SECONDS:
         found = archive().is_built("vectors")
@@ -126,15 +126,15 @@ def has_vectors() -> bool:
 
 
 def kept_page(key: PageKey | None) -> str | None:
-    """Return the page that is kept by a key, None where there is none."""
+    """Return the cached page of a key, or None."""
     found: bytes | None = None if key is None else _kept_results().get(key)
     return None if found is None else found.decode()
 
 
 def keep_page(key: PageKey | None, page: str) -> None:
-    """Keep a page by a key, if there is one."""
+    """Cache a page, unless its key is None."""
     if key is not None:
-        # As bytes: a text with one sign beyond Latin-1 takes twice the memory.
+        # As bytes: a text with one character outside Latin-1 takes twice the memory.
         _kept_results().put(key, page.encode())
 
 
@@ -144,7 +144,7 @@ def _kept_results() -> KeptResults:
 
 
 def _key(question: Question) -> Hashable:
-    """Return what is the same for questions that find the same."""
+    """Return a hashable key, equal for questions with the same results."""
     values = {one.name: getattr(question, one.name) for one in fields(question)}
     filters = tuple((name, tuple(chosen)) for name, chosen in question.filters.items())
     values |= {"filters": filters, "facets": tuple(question.facets)}

@@ -80,7 +80,7 @@ _URL = re.compile(r"(https?://\S+|([\w-]+\.)+[a-z]{2,}(:\d+)?(/\S*)?)", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A value of a facet: its name for people, count, address and whether it is chosen."""
+    """A value of a facet: its label, count, address and whether it is chosen."""
 
     value: str
     label: str
@@ -91,7 +91,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """A facet at the side; `more` is the address that lists it at length or shortly, or ""."""
+    """A facet at the side; `more` is the address to list it at length or short again, or ""."""
 
     name: str
     title: str
@@ -102,7 +102,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class FilterChip:
-    """A filter that is set, and the address without it."""
+    """An active filter, and the address without it."""
 
     name: str
     label: str
@@ -111,7 +111,7 @@ class FilterChip:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a query: what stands before, at and after it."""
+    """A position in a query: the text before, at and after it."""
 
     before: str
     at: str
@@ -120,7 +120,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class CapturedUrl:
-    """A URL that was asked for, and its captures; `is_cut` where there are more."""
+    """A URL given as the query, and its captures; `is_cut` if there are more."""
 
     url: str
     captures: int
@@ -131,7 +131,7 @@ class CapturedUrl:
 
 @dataclass(frozen=True, slots=True)
 class FilesBelow:
-    """The files and errors among the documents of a result, and the query of them."""
+    """The number of files and errors in a result, and the query that finds them."""
 
     query: str
     documents: Total
@@ -139,7 +139,7 @@ class FilesBelow:
 
 @blueprint.get("/")
 def home() -> ResponseReturnValue:
-    """Show the box and what the archive holds, or the results where something is asked."""
+    """Show the search box and an overview of the archive, or results if there are parameters."""
     if request.args:
         return results()
     per_page, collapse = preferences().per_page, preferences().collapse
@@ -179,7 +179,7 @@ def results() -> ResponseReturnValue:
         last = RESULT_WINDOW // question.limit
         return _page("too_far.html", addresses, last=last, window=RESULT_WINDOW), 400
     page = _results_page(addresses, result)
-    # Of few results, hints are shown too, which take further searches: they may have failed.
+    # Pages with few results have hints from additional searches, which may have failed.
     is_plain = result.total.value > FEW_RESULTS and not result.most_words
     if result.hits and is_plain and not _URL.fullmatch(question.text):
         keep_page(key, page)
@@ -211,7 +211,7 @@ def _results_page(addresses: SearchAddresses, result: SearchResult) -> str:
 
 def _pictures(result: SearchResult) -> dict[str, HitPicture]:
     found = archive().page_pictures()
-    # A partial result has none: where its pictures are found, shards may be away as well.
+    # None for a partial result: the index of pictures may lack shards as well.
     if result.missing_shards:
         return {}
     if not found.has_renders():
@@ -220,7 +220,7 @@ def _pictures(result: SearchResult) -> dict[str, HitPicture]:
 
 
 def with_facets(question: Question, *, long: bool = False) -> Question:
-    """Return a question that brings the facets of a page too, with `long` at length."""
+    """Return a question that also counts the facets of a page; `long` counts more values."""
     size = MORE_SIZE if long else FACET_SIZE + 1
     return replace(question, facets=(*FACETS, "year"), facet_size=size)
 
@@ -285,7 +285,7 @@ def _facet(addresses: SearchAddresses, name: str, counts: Mapping[str, int]) -> 
 
 @cache
 def _labels(language: str) -> dict[str, dict[str, str]]:
-    """Return what facets, orders and ways to fold are called in the language of the page."""
+    """Return the labels of facets, orders and collapse modes in the language of the page."""
     del language
     return {
         "facets": {name: str(title) for name, title in FACET_TITLES.items()},
@@ -296,7 +296,7 @@ def _labels(language: str) -> dict[str, dict[str, str]]:
 
 
 def facet_label(name: str, value: str) -> str:
-    """Return a value of a facet as people read it."""
+    """Return the label of a facet value."""
     return words.language(value) if name == "language" else value
 
 
@@ -314,12 +314,12 @@ def _chips(addresses: SearchAddresses) -> list[FilterChip]:
 
 
 def last_page(question: Question, total: int) -> int:
-    """Return the number of the last page that a result of so many hits has."""
+    """Return the number of the last page of a result with `total` hits."""
     return -(-min(total, RESULT_WINDOW) // question.limit)
 
 
 def page_numbers(page: int, last: int) -> list[int]:
-    """Return the pages to offer: the first, the last, those around one; 0 stands for a gap."""
+    """Return the page numbers to link: first, last and around `page`; 0 stands for a gap."""
     around = range(page - PAGES_AROUND, page + PAGES_AROUND + 1)
     offered = sorted({page for page in (1, last, *around) if 1 <= page <= last})
     numbers: list[int] = []
@@ -331,7 +331,7 @@ def page_numbers(page: int, last: int) -> list[int]:
 
 
 def _without_filters(question: Question) -> SearchResult | None:
-    """Return what the query would find without filters, None where none are set."""
+    """Return the result of the query without filters, None if none are set."""
     if not (question.filters or question.date_from or question.date_to):
         return None
     bare = Question(query=question.query, collapse=question.collapse, limit=0, snippets=False)
@@ -342,7 +342,7 @@ def _without_filters(question: Question) -> SearchResult | None:
 
 
 def _files_below(question: Question, documents: Total) -> FilesBelow | None:
-    """Return the files and errors that rank below the pages of a result, None without both."""
+    """Return the files and errors that rank below pages; None if a result is not a mix of both."""
     is_by_words = question.by is SearchBy.WORDS and question.sort is Sort.RELEVANCE
     if not is_by_words or documents.value < 2:
         return None
@@ -356,7 +356,7 @@ def _files_below(question: Question, documents: Total) -> FilesBelow | None:
 
 
 def _corrected(result: SearchResult, question: Question) -> str:
-    """Return what a query that finds little may have meant, "" where it is right as it is."""
+    """Return a corrected query for one with few results, "" if there is no better one."""
     hits = archive().hits(question)
     try:
         return answer_search(lambda: hits.did_you_mean(result))
@@ -365,7 +365,7 @@ def _corrected(result: SearchResult, question: Question) -> str:
 
 
 def _captured_url(query: str) -> CapturedUrl | None:
-    """Return what the archive has of a URL that was asked for, None for other queries."""
+    """Return the captures of a query that is a URL, None for other queries."""
     if not _URL.fullmatch(query):
         return None
     url = query if "://" in query else f"http://{query}"
@@ -378,7 +378,7 @@ def _captured_url(query: str) -> CapturedUrl | None:
 
 
 def mark(error: QueryError) -> Mark | None:
-    """Return the place of a query's error with some text around it, None where there is none."""
+    """Return the position of a query's error with the text around it, None if unknown."""
     if error.position is None:
         return None
     place = min(max(error.position, 0), len(error.query))

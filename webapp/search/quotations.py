@@ -1,4 +1,4 @@
-"""The page that says since when quoted words stand in a page, and when they went."""
+"""The page that shows when quoted words appeared in a page and when they disappeared."""
 
 from flask import Blueprint, render_template, request
 from flask.typing import ResponseReturnValue
@@ -14,7 +14,7 @@ SHOWN_VERSIONS = 100
 
 @blueprint.get("/quote")
 def show() -> ResponseReturnValue:
-    """Show in which captures quoted words stand."""
+    """Show the captures that contain quoted words."""
     text = parameters.text(request.args, "text", MOST_QUOTED)
     url, site = parameters.url(request.args), parameters.text(request.args, "site", 300)
     own = archive()

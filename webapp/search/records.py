@@ -1,4 +1,4 @@
-"""The records of captures as pages and downloads, and how they are cited."""
+"""The records of captures as pages and downloads."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from webapp.site.words import error_text
 blueprint = Blueprint("records", __name__, url_prefix="/documents")
 
 MOST_PAYLOAD_BYTES = 256 << 20
-"""The longest record that is shown or downloaded."""
+"""The most bytes of a record that is shown or downloaded."""
 
 _MOST_HEAD_CHARACTERS = 64_000
 _DOCUMENT = "<string(length=32):id>"
@@ -34,7 +34,7 @@ _MOST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class _Heads:
-    """The heads of a record as they are stored."""
+    """The stored heads of a record, and the length of its payload in bytes."""
 
     warc: str
     http: str
@@ -43,7 +43,7 @@ class _Heads:
 
 @blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}")
 def show(id: str, timestamp: str, record: str) -> ResponseReturnValue:
-    """Show the headers of a record that holds a document."""
+    """Show the headers of a record that has a document."""
     found = _capture_or_404(id, timestamp, record)
     stored = _stored(found)
     head = _http(stored)
@@ -64,7 +64,7 @@ def show(id: str, timestamp: str, record: str) -> ResponseReturnValue:
 
 @blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}/payload")
 def payload(id: str, timestamp: str, record: str) -> Response:
-    """Return the payload of a record as a file: never as a page of this site."""
+    """Return the payload of a record as a download, never as a page of this site."""
     found = _capture_or_404(id, timestamp, record)
     stored = _stored(found)
     head = _http(stored)
@@ -93,7 +93,7 @@ def record_id(capture: Capture) -> str:
 
 
 def _capture_or_404(id: str, timestamp: str, record: str) -> Capture:
-    """Return a visible capture of a document, by its moment and id."""
+    """Return a visible capture of a document by timestamp and record id; raises NotFound."""
     document = document_or_404(id)
     for one in _captures_at(document.capture.urlkey, timestamp):
         if record_id(one) == record and holds(one, id):
@@ -102,7 +102,7 @@ def _capture_or_404(id: str, timestamp: str, record: str) -> Capture:
 
 
 def _captures_at(urlkey: str, timestamp: str) -> Sequence[Capture]:
-    """Return the captures of a urlkey at a moment, however often it was captured at others."""
+    """Return the captures of a urlkey at a timestamp, none if that is invalid."""
     try:
         parse_timestamp(timestamp)
     except TimestampError:
@@ -111,7 +111,7 @@ def _captures_at(urlkey: str, timestamp: str) -> Sequence[Capture]:
 
 
 def _stored(capture: Capture) -> StoredBlock:
-    # Records are as large as pictures: few are read at once.
+    # Records are as large as pictures: share the limit on concurrent ones.
     with service().scaled.place():
         try:
             return archive().record(capture, MOST_PAYLOAD_BYTES)
@@ -120,7 +120,7 @@ def _stored(capture: Capture) -> StoredBlock:
                 gettext("this record cannot be read: %(reason)s", reason=error_text(error))
             ) from error
         except SourceError as error:
-            # It names a path of this machine.
+            # The error has a local path, which must not be shown.
             raise NotFound(
                 gettext("the file %(file)s cannot be read here", file=capture.source_file)
             ) from error

@@ -1,4 +1,4 @@
-"""The page of SQL, for users who have logged in: a query, its rows, a chart and files of them."""
+"""The SQL page, for logged-in users: a query with its rows, as table, chart and files."""
 
 import json
 import logging
@@ -53,7 +53,7 @@ _EXAMPLES = {
 @blueprint.get("", endpoint="show")
 @needs_login
 def show_sql() -> ResponseReturnValue:
-    """Show the form with examples and columns, and the rows of a query where one is given."""
+    """Show the form with examples and columns, and the rows of the query if given."""
     query = parameters.text(request.args, "query", LONGEST_PAGE_SQL).strip()
     found, problem, status = None, "", 200
     try:
@@ -115,7 +115,7 @@ _FORMS: Mapping[str, tuple[str, Callable[[SqlTable], str | bytes]]] = {
 
 
 def _kept(query: str) -> SqlTable:
-    """Return the first rows of a query, kept for a moment: the page's chart is of the same."""
+    """Return the first rows of a query, cached for 60 s so that page and chart agree."""
     key = "sql", archive().stamp(), query
     return service().answers.answer(key, lambda: _answered(query, _SHOWN), _KEPT_SECONDS)
 
@@ -133,7 +133,7 @@ def _answered(query: str, limits: SqlLimits) -> SqlTable:
 
 
 def _chart(found: SqlTable) -> Spec | None:
-    """Return bars of the first column of numbers by the first other column, None without these."""
+    """Return bars of the first later column of numbers by the first column, None if unsuitable."""
     kinds = {name: column_kind(kind) for name, kind in found.types.items()}
     names = list(kinds)
     values = [name for name in names[1:] if kinds[name] in (int, float)]

@@ -1,1 +1,1 @@
-"""Serving: sockets, limits on clients, the processes of the service."""
+"""The servers: sockets, limits on connections, worker processes."""

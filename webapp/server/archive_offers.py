@@ -1,4 +1,4 @@
-"""What an archive tells crawlers that ask by Redis' protocol: originals, and the files they are in.
+"""Originals of an archive, and their files, as Redis keys and values for crawlers.
 
 The value of a payload is `<number of its file> <date> <URL> <size>`; the files of a collection are
 the list `c:<collection>:wacz`, which Browsertrix writes to `relation.requires`.
@@ -27,13 +27,13 @@ _VALUE_PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class ArchiveQuestion:
-    """A question to the archive: `ask` takes a while, `answer` makes the answer of the result."""
+    """A question to the archive: `ask` is slow, `answer` converts its result to the answer."""
 
     ask: Callable[[], Any]
     answer: Callable[[Any], Any]
 
     def asked(self) -> Any:
-        """Return the result, or the error that is the answer."""
+        """Return the result of `ask`, or a CommandError as the answer."""
         try:
             return self.ask()
         except NwxError as error:
@@ -41,9 +41,9 @@ class ArchiveQuestion:
 
 
 class ArchiveOffers:
-    """Originals of an archive that access rules show.
+    """Offers the originals of an archive that access rules allow.
 
-    The databases of `separate` collections offer those of their collection only.
+    Databases of `separate` collections offer the originals of their collection only.
     """
 
     def __init__(self, archive: Archive, separate: frozenset[str]) -> None:
@@ -53,7 +53,7 @@ class ArchiveOffers:
     def question(
         self, keys: Keyspace, request: Sequence[bytes], answer: Any, *, has_rules: bool
     ) -> ArchiveQuestion | None:
-        """Return what to ask the archive for a command that has an answer from the keys."""
+        """Return the question to the archive after a command's `answer` from the keys, or None."""
         name = request[0].lower()
         if name == b"lindex" and answer:
             return self.file_question(self._archive, request[1], answer)
@@ -94,21 +94,21 @@ class ArchiveOffers:
         try:
             return self._archive.decide(url, date=date, digest=digest).decision.is_hidden
         except (UrlError, TimestampError, UsageError):
-            return False  # no capture: rules are about none
+            return False  # not a capture, so that no rule applies
 
     def value(self, keys: Keyspace, found: Capture) -> bytes:
-        """Return the value of an original; its file is added to those of its collection."""
+        """Return the value of an original, and add its file to the list of its collection."""
         number = self._number(keys, found.collection, stored_name(found.source_file))
         size = found.content_length or found.record_length or 0
         return f"{number} {found.timestamp} {found.url} {size}".encode()
 
     @staticmethod
     def files_key(collection: str) -> bytes:
-        """Return the name of the list of the files of a collection."""
+        """Return the key of the list of a collection's files."""
         return _FILES % collection.encode()
 
     def _number(self, keys: Keyspace, collection: str, file: str) -> int:
-        """Return the place of a file in the list of those of its collection."""
+        """Return the index of a file in the list of its collection, added if missing."""
         name = self.files_key(collection)
         known = self._numbers.setdefault((keys.space, collection), {})
         place = known.get(file, -1)
@@ -127,7 +127,7 @@ class ArchiveOffers:
 
     @staticmethod
     def file_question(archive: Archive, key: bytes, entry: bytes) -> ArchiveQuestion | None:
-        """Return the question for hash and size of a file that an original is in."""
+        """Return the question for hash and size of an original's file, None if not needed."""
         before, _, after = _FILES.partition(b"%b")
         if not (key.startswith(before) and key.endswith(after)) or b'"hash"' in entry:
             return None
@@ -155,7 +155,7 @@ def _digest(field: bytes) -> str:
 
 
 def _filename(entry: bytes) -> str:
-    """Return the name of the file in an entry, "" of what is none."""
+    """Return the file name in an entry, "" if the entry is invalid."""
     try:
         return str(json.loads(entry)["filename"])
     except (ValueError, TypeError, KeyError):

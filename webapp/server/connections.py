@@ -1,4 +1,4 @@
-"""Sockets, which connections stay open, and requests that repeat the headers of the one before."""
+"""Sockets, timeouts of connections, and fast parsing of repeated request headers."""
 
 import asyncio
 import ipaddress
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 MOST_CONNECTIONS = 500
 
 HEAD_SECONDS = 20.0
-"""The time to send the head of a request, however it trickles in."""
+"""The time to send the whole head of a request."""
 
 BODY_SECONDS = 60.0
-"""The time to send a body, for those who may send small ones only."""
+"""The time to send a whole body, for clients without the right to send large ones."""
 
 IDLE_SECONDS = 60.0
-"""The time until the next request, and of those who may send large bodies until the next bytes."""
+"""The time until the next request and, for clients with that right, until the next bytes."""
 
 STUCK_SECONDS = 60.0
 STUCK_BYTES = 1 << 16
-"""Who takes fewer bytes of a waiting answer in STUCK_SECONDS is not waited for any more."""
+"""A client that reads fewer bytes of its answer in STUCK_SECONDS is disconnected."""
 
 UNREAD_SECONDS = 5.0
-"""After so long without a byte taken, a connection may be closed to make room."""
+"""A connection whose client reads nothing for this time may be closed to make room."""
 
 
 class ConnectionState(Enum):
@@ -49,7 +49,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class ConnectionHost(Protocol):
-    """The server, as its connections know it."""
+    """The interface of the server for its connections."""
 
     token: str
     prefix: bytes
@@ -57,38 +57,38 @@ class ConnectionHost(Protocol):
 
     @property
     def ending(self) -> bool:
-        """Whether no more requests are taken."""
+        """Whether the server accepts no more requests."""
 
     def environ_of(
         self, method: str, version: str, path: bytes, query: bytes, headers: Headers
     ) -> dict[str, Any]:
-        """Return the WSGI environment of a request, without its client."""
+        """Return the WSGI environment of a request, without the client's address."""
 
     def answers_to(self, host: str) -> bool:
-        """Return whether this service is the one that a Host header names."""
+        """Return whether a Host header names this service."""
 
     def most_body_bytes(self, path: str) -> int:
-        """Return how long a body whoever has no token may send to a path."""
+        """Return the most bytes of a body sent to a path without a token."""
 
     def answer_at_once(self, environ: dict[str, Any]) -> tuple[bytes, bytes] | None:
-        """Return head, which goes on, and body of an answer that takes no time, else None."""
+        """Return the unfinished head and the body of a short answer, None for other answers."""
 
     def opened(self, connection: "HttpConnection") -> None:
-        """Note a new connection."""
+        """Register a new connection."""
 
     def begun(self, connection: "HttpConnection") -> None:
-        """Note that the first bytes of a connection were read."""
+        """Record that the first bytes of a connection were read."""
 
     def closed(self, connection: "HttpConnection") -> None:
-        """Note the end of a connection."""
+        """Unregister a closed connection."""
 
 
 class TimedConnection:
-    """What decides how long a connection stays open; times are seconds of the monotonic clock.
+    """The state by which a connection times out; times are seconds of the monotonic clock.
 
-    Its request, where it is not idle, began at `began`. `client_host` is
-    the address of its client, who `sends_much` where it may send a large
-    body. One that is `doomed` is about to be closed.
+    `began` is the start of its request, if not idle; `client_host` is the
+    address of the client; `sends_much` if it may send a large body; `doomed`
+    if the connection is about to be closed.
     """
 
     transport: asyncio.Transport
@@ -106,13 +106,13 @@ class TimedConnection:
         raise NotImplementedError
 
     def sending(self, size: int) -> None:
-        """Note that so many bytes are sent now."""
+        """Record that `size` bytes are about to be sent."""
         if not self.unsent_bytes():
             self.window_began, self._window_start = time.monotonic(), self._given_bytes
         self._given_bytes += size
 
     def unsent_bytes(self) -> int:
-        """Return how many bytes wait for the client, and note what it has taken."""
+        """Return the number of bytes that the client has not read yet, and update its activity."""
         unsent = self.transport.get_write_buffer_size()
         taken = self._given_bytes - unsent
         if taken != self._taken_bytes:
@@ -122,7 +122,7 @@ class TimedConnection:
         return unsent
 
     def is_stuck(self, now: float) -> bool:
-        """Return whether the client took too little of its answer; counts anew after a window."""
+        """Return whether the client read too little of its answer; restarts an expired window."""
         if self.unread_seconds(now) > STUCK_SECONDS:
             return True
         if now - self.window_began <= STUCK_SECONDS:
@@ -132,11 +132,11 @@ class TimedConnection:
         return taken < STUCK_BYTES
 
     def unread_seconds(self, now: float) -> float:
-        """Return for how long a client took nothing of what waits for it."""
+        """Return the time since the client last read something."""
         return now - max(self.last_activity, self.window_began)
 
     def abort(self) -> None:
-        """Close the connection, whatever it waits for."""
+        """Close the connection at once."""
         self.doomed = True
         self.transport.abort()
 
@@ -145,7 +145,7 @@ _Connection = TypeVar("_Connection", bound=TimedConnection)
 
 
 def is_overdue(connection: TimedConnection, now: float) -> bool:
-    """Return whether a connection has had its time."""
+    """Return whether a connection has timed out."""
     state = connection.state
     if state is ConnectionState.HEAD:
         return now - connection.began > HEAD_SECONDS
@@ -157,7 +157,10 @@ def is_overdue(connection: TimedConnection, now: float) -> bool:
 
 
 def one_to_close(connections: Iterable[_Connection], now: float) -> _Connection | None:
-    """Return the connection to close where room is needed, None where all are being answered."""
+    """Return the connection to close to make room, None if all are being answered.
+
+    It is one of the client with most connections, the one inactive for longest.
+    """
     waiting = [one for one in connections if not one.doomed and _may_go(one, now)]
     if not waiting:
         return None
@@ -171,15 +174,15 @@ def _may_go(connection: TimedConnection, now: float) -> bool:
     return connection.state is not ConnectionState.ANSWER
 
 
-# Targets that need no unquoting, and that nobody can take for another host's.
+# Targets that need no unquoting and cannot be mistaken for those of another host.
 _PLAIN_LINE = re.compile(rb"GET (/(?!/)[!\"$&->@-~]*)(?:\?([!\"$-~]*))? HTTP/1\.1")
 _END = b"\r\n\r\n"
 
 
 class RepeatedHead:
-    """The headers of a request that was read and taken, and its WSGI environment.
+    """The headers of the last accepted request on a connection, and its WSGI environment.
 
-    What comes next on the connection with the same bytes for headers need not be parsed.
+    A next request with the same header bytes need not be parsed.
     """
 
     def __init__(self) -> None:
@@ -187,7 +190,7 @@ class RepeatedHead:
         self._environ: dict[str, Any] = {}
 
     def remember(self, data: bytes, environ: dict[str, Any]) -> None:
-        """Keep the headers of a request without a body where `data` is one, and that all."""
+        """Keep the headers of a request if `data` is exactly one request without a body."""
         line, _, headers = data.partition(b"\r\n")
         is_one = headers.find(_END) == len(headers) - len(_END)
         if is_one and b"\n" not in headers.replace(b"\r\n", b"") and _PLAIN_LINE.fullmatch(line):
@@ -205,9 +208,9 @@ class RepeatedHead:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; 0 takes a free port.
+    """Return a listening socket; port 0 takes a free port.
 
-    Raises SettingsError where the address cannot be had.
+    Raises SettingsError if the address is not available.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -242,19 +245,19 @@ def place_of(listening: socket.socket) -> tuple[str, int]:
 
 
 def host_names(listening: socket.socket, host: str, names: Iterable[str]) -> frozenset[str] | None:
-    """Return the names of a service that only this machine reaches, None for any other."""
+    """Return the host names of a service on a loopback address, None for other addresses."""
     if not ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback:
         return None
     return frozenset(name.lower() for name in ("localhost", host, *names))
 
 
 def loopback_of(listening: socket.socket) -> str:
-    """Return the address by which this machine reaches itself at a listening socket."""
+    """Return the loopback address of the socket's family, IPv6 in brackets."""
     return "[::1]" if listening.family == socket.AF_INET6 else "127.0.0.1"
 
 
 def address_of(listening: socket.socket) -> str:
-    """Return the address at which this machine reaches a listening socket."""
+    """Return the local http:// address of a listening socket."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,10 +1,9 @@
-"""A connection of a client: uvicorn's, with limits on what it may send, how, and for how long.
+"""An HTTP connection: uvicorn's, with limits on size, form and duration of requests.
 
-Requests are read and answers are framed by uvicorn. Added here: limits on
-heads and bodies, the deadlines of `webapp.server.connections`, answers to
-clients that have said all they want to say, HTTP/1.0 with connections that
-are kept, the requests that RFC 9112 has a server refuse, and answers at
-once, without a task of the loop.
+uvicorn reads requests and frames responses. This module adds limits on heads
+and bodies, the timeouts of `webapp.server.connections`, responses to clients
+that have closed their sending side, HTTP/1.0 keep-alive, the refusals that
+RFC 9112 requires, and immediate responses without a task of the loop.
 """
 
 import asyncio
@@ -21,38 +20,38 @@ from webapp.server.connections import ConnectionHost, ConnectionState, RepeatedH
 
 MOST_HEADERS = 100
 MOST_HEAD_BYTES = 1 << 20
-"""Cookies go by the host, whatever the port: browsers send up to 180 of 4,096 bytes."""
+"""Browsers send cookies of all ports of a host: up to 180 of 4,096 bytes."""
 
 MOST_BODY_BYTES = 1 << 20
 MOST_POSTED_BYTES = 1 << 37
-"""What a client may send who has the token: a few hundred million lines."""
+"""The most bytes of a body from a client with the token: a few hundred million lines."""
 
 BUFFERED_BYTES = 1 << 20
-"""What is made in advance for each client that reads slowly."""
+"""The most unsent bytes of a response buffered for a slow client."""
 
 FIRST_REQUEST_SECONDS = 0.5
-"""At the end, so long is waited for the first request of a connection."""
+"""At shutdown, how long to wait for the first request of a connection."""
 
 CONNECTION, ENVIRON = "connection", "environ"
-"""Where the state of an ASGI scope has its connection, and the WSGI environment of its request."""
+"""Keys of an ASGI scope's state: the connection, and the WSGI environment of its request."""
 
 _MOST_CHUNK_COST = 16
-"""The bytes sent for each byte of a body: chunks of one byte take six."""
+"""The most bytes sent for each byte of a body: chunks of one byte take six."""
 
 _VERSIONS = ("1.0", "1.1")
 _HINTS = {HTTPStatus.MISDIRECTED_REQUEST: ": this host name is unknown; --host-name adds it"}
 
 
 class _RefusedError(Exception):
-    """The rest of a request is not read."""
+    """The request is refused, and its rest is not read."""
 
 
 class HttpConnection(TimedConnection, HttpToolsProtocol):
-    """Reads requests and has them answered, one after the other.
+    """Reads requests and starts their responses, one after the other.
 
-    All is called by the thread of the loop. `has_left` is set once nobody
-    may wait for the answer any more, `is_lost` once nothing can be sent.
-    `number` is by what whoever accepted it knows it.
+    Only called by the loop's thread. `has_left` is set once the client may
+    no longer wait for the response, `is_lost` once nothing can be sent.
+    `number` identifies the connection to the process that accepted it.
     """
 
     number = 0
@@ -76,7 +75,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self._environ: dict[str, Any] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Set up the buffer limits and the client's part of environments."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(BUFFERED_BYTES, BUFFERED_BYTES // 2)
         self.client_host, port = self.client or ("", 0)
@@ -89,7 +88,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self._host.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what is made for the client."""
+        """Stop the response to the client."""
         self.has_left = self.is_lost = True
         if self._running is not None:
             _disconnect(self._running)
@@ -97,14 +96,14 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self._host.closed(self)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Note that a client sends no more; what it has asked for is still answered."""
+        """Handle the end of the client's input; complete requests are still answered."""
         self.has_left = True
         return self._is_answering and (bool(self.pipeline) or not self._in_body)
 
     # Requests.
 
     def data_received(self, data: bytes) -> None:
-        """Read bytes of requests; those after one that is refused are dropped."""
+        """Parse bytes of requests; bytes after a refused request are dropped."""
         self.last_activity = time.monotonic()
         if not self.has_begun:
             self.has_begun = True
@@ -122,7 +121,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             if self._parsed is not None and not self._begun:
                 self._head.remember(data, self._parsed)
         except HttpParserUpgrade:
-            # Whatever protocol is asked for, this one is spoken, and nothing else follows.
+            # Upgrades are ignored: answer in HTTP, then close.
             self.cycle.keep_alive = False
         except HttpParserCallbackError as error:
             if not isinstance(error.__context__, _RefusedError | HttpParserError):
@@ -136,24 +135,24 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self._end_request()
 
     def _is_repeated(self, data: bytes) -> bool:
-        """Return whether bytes were a request as the one before, and are answered by now."""
+        """Answer bytes that repeat the headers of the last request; return whether it was done."""
         if self._is_answering or self._host.ending:
             return False
         self._environ = self._head.environ(data)
         return self._environ is not None and self._answer_at_once(self._environ)
 
     def on_message_begin(self) -> None:
-        """Begin a request; called by the parser, as the others."""
+        """Begin a request; called by the parser, like the other `on_` methods."""
         self._begun = True
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the target."""
+        """Add a part of the target."""
         self._count_head(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; those after a body are dropped."""
+        """Add a header; trailers after a body are dropped."""
         self._headers_read += 1
         self._count_head(len(name) + len(value))
         if not self._in_body:
@@ -165,7 +164,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
 
     def on_headers_complete(self) -> None:
-        """Decide by its head how much of a request is read, and begin its answer."""
+        """Check the head of a request, and start its response."""
         version = self.parser.get_http_version()
         if version not in _VERSIONS:
             self._refuse(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
@@ -173,7 +172,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         path, query = self._target()
         has_body, codings = self._check_headers(path, is_old=is_old)
         keep = self.parser.should_keep_alive() and not (self._host.ending or (is_old and codings))
-        environ = self._environ  # of a request that cannot be answered at once
+        environ = self._environ  # set by `_is_repeated` for a request not answered at once
         if environ is None:
             method = self.parser.get_method().decode("ascii")
             environ = self._host.environ_of(method, version, path, query, self.headers)
@@ -190,7 +189,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self.cycle.keep_alive = keep
 
     def _target(self) -> tuple[bytes, bytes]:
-        """Return path, without the prefix of the service, and query of the request."""
+        """Return the path, without the service's prefix, and the query of the request."""
         parts = parse_url(self.url)
         if parts.path is None:
             self.url = b"/"
@@ -202,7 +201,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
     def _answer_at_once(
         self, environ: dict[str, Any], *, is_old: bool = False, keep: bool = True
     ) -> bool:
-        """Return whether a request is answered by now."""
+        """Answer a request at once if possible; return whether it was done."""
         answer = self._host.answer_at_once(environ)
         if answer is None:
             return False
@@ -218,9 +217,9 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         return True
 
     def _check_headers(self, path: bytes, *, is_old: bool) -> tuple[bool, bytes]:
-        """Return whether a request has a body, and its transfer codings; refuses what is not so.
+        """Return whether a request has a body, and its transfer codings; refuse invalid requests.
 
-        RFC 9112: one Host (3.2), no coding that is not known (6.1).
+        RFC 9112: exactly one Host (3.2), no unknown transfer coding (6.1).
         """
         hosts, lengths, codings = 0, 0, b""
         for name, value in self.headers:
@@ -247,7 +246,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         return bool(lengths or codings), codings
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body."""
+        """Add a part of the body, within the limit."""
         self._body_bytes += len(body)
         if self._body_bytes > self._most_bytes:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -261,7 +260,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         self._begin_request()
 
     def refuse(self, status: HTTPStatus) -> None:
-        """Read no more of the request that is being answered, and tell so."""
+        """Stop reading the current request, and send an error response."""
         self._refused = status
         if self._running is not None:
             _disconnect(self._running)
@@ -273,7 +272,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         raise _RefusedError
 
     def _end_request(self) -> None:
-        """Leave the request that is refused, and tell so after the answers before it."""
+        """Drop the refused request; its error response follows the responses before it."""
         if self._in_body:
             if self.pipeline and self._running is not None:
                 self.pipeline.popleft()
@@ -284,13 +283,13 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self._send_refusal()
 
     def _send_refusal(self) -> None:
-        """Answer a request that is not read to its end; the rest of it is dropped for a while."""
+        """Send the error response of the refused request; drop the rest of its bytes."""
         assert self._refused is not None
         self.refusing = True
         self.began = time.monotonic()
         self.transport.write(_refusal(self._refused, self.server_state.default_headers))
         self._host.count({}, self._refused, 0.0)
-        # Closed at once, the answer could be lost: the client still sends.
+        # The client is still sending: closing at once could lose the response.
         self.flow.resume_reading()
         if self.has_left:
             self.transport.close()
@@ -301,7 +300,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
 
     @property
     def _is_answering(self) -> bool:
-        """Whether a request is being answered that may still be read."""
+        """Whether a response is under way."""
         one = self._running
         return one is not None and not (one.response_complete or one.disconnected)
 
@@ -311,7 +310,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """Go on with the next request."""
+        """Continue with the next request, or close."""
         self._has_answered = True
         self.last_activity = time.monotonic()
         if self.transport.is_closing():
@@ -326,11 +325,11 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
             self.flow.resume_reading()
 
     def begin_answer(self, *, has_length: bool) -> tuple[tuple[bytes, bytes], ...]:
-        """Return the headers that an answer to HTTP/1.0 takes; others take none."""
+        """Return the additional headers of a response: only HTTP/1.0 needs any."""
         if self._running is None or self._running.scope["http_version"] != "1.0":
             return ()
         if not has_length:
-            # No chunks: the end of the connection is the end of the answer.
+            # HTTP/1.0 has no chunks: the response ends with the connection.
             self._running.keep_alive = self._running.chunked_encoding = False
             self._is_unframed = True
         return ((b"connection", b"keep-alive"),) if self._running.keep_alive else ()
@@ -353,9 +352,9 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
         return ConnectionState.HEAD if self._begun else ConnectionState.IDLE
 
     def shutdown(self) -> None:
-        """Close the connection after the answers that are under way.
+        """Close the connection after the current response.
 
-        One that has had no answer yet is waited for: its request may be under way.
+        If it had no request yet, wait for FIRST_REQUEST_SECONDS: one may be under way.
         """
         if self._is_answering and self._running is not None:
             self._running.keep_alive = False
@@ -375,13 +374,13 @@ def _header_lines(headers: tuple[tuple[bytes, bytes], ...]) -> bytes:
 
 
 def _disconnect(cycle: RequestResponseCycle) -> None:
-    """Have the answer to a request end, which nobody waits for."""
+    """Mark the client of a response as disconnected, so that it ends."""
     cycle.disconnected = True
     cycle.message_event.set()
 
 
 def _refusal(status: HTTPStatus, headers: list[tuple[bytes, bytes]]) -> bytes:
-    """Return the answer to a request that is not read to its end."""
+    """Return the bytes of an error response that closes the connection."""
     body = f"{status.phrase}{_HINTS.get(status, '')}\n"
     head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
     head += f"content-length: {len(body)}\r\nconnection: close\r\n"

@@ -12,7 +12,7 @@ from nwx.dedup.redis_commands import Status
 MOST_COMMAND_BYTES = 8 << 20
 MOST_ARGUMENTS = 10_000
 COMMAND_SECONDS = 20.0
-"""The time to send a command; and the time in which a client takes some of its answers."""
+"""The time to send a whole command, and to read answers once the send buffer is full."""
 
 _MOST_WAITING = 5_000
 _LONGEST_LINE = 16
@@ -22,10 +22,10 @@ RedisRequest = list[bytes]
 
 
 class RequestReader:
-    """Reads commands: arrays of strings, as RESP2 has them.
+    """Parses commands: arrays of bulk strings in RESP2.
 
-    Not `hiredis`, with which pywb's client of Redis warns of its own age, and which makes room for
-    a list before its items are there.
+    Not `hiredis`: with it, pywb's Redis client warns that its version is old, and it allocates a
+    list before the items arrive.
     """
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class RequestReader:
 
     @property
     def has_part(self) -> bool:
-        """Return whether there is a part of a command."""
+        """Whether an incomplete command was read."""
         return bool(self._data or self._missing)
 
     def feed(self, data: bytes) -> Iterator[RedisRequest]:
-        """Yield the commands that are complete now. Raises CommandError on what is none."""
+        """Yield the commands completed by `data`. Raises CommandError on invalid input."""
         self._data += data
         held, place = bytes(self._data), 0
         try:
@@ -52,7 +52,7 @@ class RequestReader:
             del self._data[:place]
 
     def _step(self, held: bytes, place: int) -> int | None:
-        """Read a head of a list, or an item of it; return the place after it, None if cut off."""
+        """Parse an array head or an item; return the position after it, None if incomplete."""
         end = held.find(_LINE_END, place, place + _LONGEST_LINE)
         if end < 0:
             if len(held) - place >= _LONGEST_LINE:
@@ -87,7 +87,7 @@ def _protocol_error(problem: str) -> CommandError:
 
 
 def redis_bytes(answer: Any) -> bytes:
-    """Return an answer as it is sent."""
+    """Return an answer in RESP2."""
     if answer is None:
         return b"$-1\r\n"
     if isinstance(answer, bytes):
@@ -103,22 +103,22 @@ def redis_bytes(answer: Any) -> bytes:
 
 
 class RedisHost(Protocol):
-    """The server, as its connections know it."""
+    """The interface of the server for its connections."""
 
     def opened(self, connection: "RedisConnection") -> bool:
-        """Note a new connection; return whether there is room for it."""
+        """Register a new connection; return whether there is room for it."""
 
     def closed(self, connection: "RedisConnection") -> None:
-        """Note the end of a connection."""
+        """Unregister a closed connection."""
 
     def wake(self, connection: "RedisConnection") -> None:
-        """Note that a connection has commands."""
+        """Schedule the commands of a connection."""
 
 
 class RedisConnection(asyncio.Protocol):
-    """Reads commands; its server answers them, in their order.
+    """Reads commands, which its server answers in order.
 
-    `space` is the collection of its database, and `name` what the client calls itself. While it
+    `space` is the collection of its database, `may_ask` whether the client is logged in. While it
     `is_waiting` for an answer of the archive, no more of its commands are run.
     """
 
@@ -134,19 +134,19 @@ class RedisConnection(asyncio.Protocol):
         self.space, self.may_ask, self.is_waiting = "", False, False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Register the connection, or refuse it if there are too many."""
         self.transport = cast(asyncio.Transport, transport)
         if not self._host.opened(self):
             self.end("ERR max number of clients reached")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Drop waiting commands, and unregister the connection."""
         self._is_ending = True
         self.requests.clear()
         self._host.closed(self)
 
     def data_received(self, data: bytes) -> None:
-        """Read commands."""
+        """Parse commands and schedule them; pause reading if too many wait."""
         if self._is_ending:
             return
         before = len(self.requests)
@@ -166,11 +166,11 @@ class RedisConnection(asyncio.Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Return whether a command may be run now."""
+        """Whether a command may be run now."""
         return bool(self.requests) and not self.is_waiting and self._full_since is None
 
     def send(self, answers: Sequence[Any]) -> None:
-        """Send answers."""
+        """Send answers, and resume reading if few commands wait."""
         if not self._is_ending:
             self.transport.write(b"".join(map(redis_bytes, answers)))
             if len(self.requests) <= _MOST_WAITING and not self.transport.is_reading():
@@ -179,7 +179,7 @@ class RedisConnection(asyncio.Protocol):
                 self.transport.resume_reading()
 
     def end(self, problem: str = "") -> None:
-        """Close the connection once what waits is sent, after a last error if there is one."""
+        """Close the connection after sending the buffered answers and the error, if given."""
         if problem:
             self.transport.write(redis_bytes(CommandError(problem)))
         self._is_ending = True
@@ -187,18 +187,18 @@ class RedisConnection(asyncio.Protocol):
         self.transport.close()
 
     def pause_writing(self) -> None:
-        """Run no commands until the client has taken its answers."""
+        """Run no commands until the client has read its answers."""
         self._full_since = self._clock()
 
     def resume_writing(self) -> None:
-        """Go on with commands."""
+        """Continue with waiting commands."""
         self._full_since = None
         self._host.wake(self)
 
     def check_time(self) -> None:
-        """Close a connection with half a command, or unread answers, for too long.
+        """Close the connection if a command is incomplete, or answers unread, for too long.
 
-        The rest of a command cannot come while this server does not read.
+        The time of a command does not count while the server pauses reading.
         """
         part = self._part_since if self.transport.is_reading() else None
         since = [one for one in (part, self._full_since) if one is not None]

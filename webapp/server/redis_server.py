@@ -1,8 +1,8 @@
-"""Redis' protocol for crawlers that deduplicate, as Browsertrix does, on an archive.
+"""A Redis server for crawlers that deduplicate against an archive, as Browsertrix does.
 
-All commands that were read in one turn of the loop are one transaction, which is on disk before
-any of them is answered. What crawlers have not written is looked up among the captures, in a
-thread of its own.
+All commands read in one turn of the loop are one transaction, which is on disk before any of them
+is answered. Keys that crawlers have not written are looked up among the captures, in a separate
+thread.
 """
 
 import asyncio
@@ -32,21 +32,20 @@ from webapp.server.redis_connection import RedisConnection, RedisRequest
 
 _MOST_CLIENTS = 2_000
 _AT_ONCE = 500
-"""The commands of a connection that are run in a turn, and the look-ups of a batch."""
+"""The most commands of a connection in a turn, and the most look-ups in a batch."""
 
 _INFO = b"# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nloading:0\r\n"
 _BEFORE_LOGIN = (b"auth", b"hello", b"quit")
-"""HELLO, which asks for RESP3, is unknown: its client goes on with AUTH."""
+"""HELLO, which requests RESP3, is an unknown command: clients then continue with AUTH."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedisSettings:
-    """Where to answer crawlers, and from what.
+    """The address of the Redis server, its archive and its databases.
 
-    `databases` are the collections by the numbers of their databases; 0 is the whole archive.
-    With a `token` clients must log in. `scope` is whose captures count for a database of a
-    collection, "" for what the archive keeps. `file` is where their keys are, None for the
-    archive's folder.
+    `databases` are database numbers and their collections; 0 is the whole archive. With a `token`
+    clients must log in. `scope` is whose captures count for a database of a collection, "" for
+    the archive's setting. `file` has the keys, by default in the archive's folder.
     """
 
     archive: Settings
@@ -67,7 +66,7 @@ _Lookup = tuple[RedisConnection, ArchiveQuestion]
 
 
 class RedisServer:
-    """Runs the commands of all connections, by the thread of the loop."""
+    """Runs the commands of all connections in the loop's thread."""
 
     def __init__(self, settings: RedisSettings, store: KeyStore, archive: Archive) -> None:
         self._settings, self._store, self._archive = settings, store, archive
@@ -105,7 +104,7 @@ class RedisServer:
         self._thread.shutdown(cancel_futures=True)
 
     def opened(self, connection: RedisConnection) -> bool:
-        """Note a new connection; return whether there is room for it."""
+        """Register a new connection; return whether there is room for it."""
         connection.may_ask = not self._settings.token
         if len(self._connections) >= _MOST_CLIENTS:
             return False
@@ -113,11 +112,11 @@ class RedisServer:
         return True
 
     def closed(self, connection: RedisConnection) -> None:
-        """Note the end of a connection."""
+        """Unregister a closed connection."""
         self._connections.discard(connection)
 
     def wake(self, connection: RedisConnection) -> None:
-        """Run the commands of a connection after all that is read in this turn."""
+        """Schedule the commands of a connection after all reads of this turn."""
         self._awake[connection] = None
         if not self._is_scheduled:
             self._is_scheduled = True
@@ -150,7 +149,7 @@ class RedisServer:
             connection.end("ERR the keys cannot be written; nothing of this is stored")
 
     def _run(self, connection: RedisConnection) -> tuple[list[Any], bool]:
-        """Return the answers to some commands, and whether the connection ends after them."""
+        """Run some commands; return their answers, and whether the connection ends after them."""
         answers: list[Any] = []
         while connection.is_ready and len(answers) < _AT_ONCE:
             request = connection.requests.popleft()
@@ -253,8 +252,8 @@ def _echo(_: RedisConnection, request: RedisRequest) -> bytes:
 
 
 def serve_redis(settings: RedisSettings | None, ready: Callable[[str], object]) -> None:
-    """Answer until SIGINT or SIGTERM; `ready` is told the address."""
-    # A mask is not enough: threads that libraries started before would take the signal.
+    """Serve until SIGINT or SIGTERM; `ready` is called with the address."""
+    # A signal mask is not enough: threads started by libraries before would take the signal.
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
@@ -265,9 +264,9 @@ def serve_redis(settings: RedisSettings | None, ready: Callable[[str], object]) 
 
 @contextmanager
 def serving_redis(settings: RedisSettings | None) -> Iterator[str]:
-    """Answer crawlers in a thread of this process; gives the address, "" without settings.
+    """Serve crawlers in a thread of this process; yield the address, "" without settings.
 
-    Raises SettingsError where the address is taken, and what opening the archive raises.
+    Raises SettingsError if the address is taken, and errors of opening the archive.
     """
     if settings is None:
         yield ""
@@ -278,7 +277,7 @@ def serving_redis(settings: RedisSettings | None) -> Iterator[str]:
             raise SettingsError("whoever reaches this port may write; set a token (--cdx-token)")
         archive = stack.enter_context(Archive(settings.archive))
         path = dedup_file_path(settings.archive.engine, settings.file)
-        archive.has_rules()  # an error where there is no archive
+        archive.has_rules()  # raises if there is no archive
         loop = uvloop.new_event_loop()
         stack.callback(loop.close)
         store = KeyStore(path)

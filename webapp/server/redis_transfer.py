@@ -1,6 +1,6 @@
-"""What crawlers wrote, taken over from a Redis or Kvrocks, or written to one.
+"""Transfer of crawlers' deduplication keys from a Redis or Kvrocks server, or to one.
 
-A run that was stopped is done again: what is there is replaced by the same.
+An interrupted transfer can be repeated: existing entries are overwritten with the same values.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _READERS: dict[bytes, KeyKind] = {kind.name.lower().encode(): kind for kind in K
 
 @dataclass(slots=True)
 class TransferReport:
-    """Keys and entries that were copied, and keys of types that no crawler writes."""
+    """The numbers of copied keys, entries and originals, and of keys skipped for their type."""
 
     keys: int = 0
     entries: int = 0
@@ -49,7 +49,7 @@ def take_over(settings: RedisSettings, address: str) -> TransferReport:
                 for field, value in some:
                     keys.put(key, field, value)
                 report.entries += len(some)
-                if not is_list:  # which is whole or not there
+                if not is_list:  # a list is stored whole or not at all
                     keys.store.commit()
             if ends is not None and ends > 0:
                 at = keys.store.clock() + ends / 1000
@@ -71,9 +71,10 @@ def _entries(redis: Any, name: bytes, kind: KeyKind) -> Iterator[tuple[bytes | i
 
 
 def write_out(settings: RedisSettings, address: str) -> TransferReport:
-    """Write the keys, and the originals of the archive, to a database of Redis.
+    """Write the keys, and the archive's originals, to a database of Redis.
 
-    Crawlers find SHA-256 digests only. Raises SourceError if it cannot be written.
+    Only originals with SHA-256 digests are written. Raises SourceError if the server cannot be
+    written to.
     """
     report = TransferReport()
     with _both(settings, address) as (redis, keys), Archive(settings.archive) as archive:
@@ -105,7 +106,7 @@ def write_out(settings: RedisSettings, address: str) -> TransferReport:
 
 
 def _describe(archive: Archive, keys: Keyspace, name: bytes, key: int) -> None:
-    """Add hash and size to the files of originals: nobody asks the archive for them later."""
+    """Add hash and size to the entries of originals' files: Redis cannot ask the archive later."""
     for place, entry in keys.entries(key):
         question = ArchiveOffers.file_question(archive, name, entry)
         if question is not None:
@@ -138,7 +139,7 @@ def _write_key(redis: Any, keys: Keyspace, name: bytes, found: tuple[int, KeyKin
 
 @contextmanager
 def _both(settings: RedisSettings, address: str) -> Iterator[tuple[Any, Keyspace]]:
-    """Give a client of a Redis, and the keys of the database of its number."""
+    """Yield a Redis client, and the keys of the database with the same number."""
     import redis
 
     spaces = {0: "", **dict(settings.databases)}

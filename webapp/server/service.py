@@ -1,4 +1,4 @@
-"""The whole service: pages and API by several workers, playback beside them."""
+"""The whole service: workers for pages and API, and the playback process."""
 
 import socket
 from collections.abc import Callable
@@ -42,18 +42,17 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """Where and how to serve.
+    """The settings of the service.
 
-    `host_names` are names of this machine beside `localhost`, where only it
-    asks. `replay_port` 0 takes the port after `port`, or a free one where that is
-    taken. `search_url` and `replay_url` are the addresses that readers use
-    where those differ, as behind a reverse proxy; `replay_host` is a host
-    name of this machine for playback alone. Each of the `workers` answers
-    `threads` requests at once. `cdx_sources` are named as `open_sources`
-    wants them; `cdx_token`, `cdx_origins` and `queue_token` are those of
-    `create_app`; `queue_limits` hold where a crawl specification has none. A
-    search may take `search_seconds`. `users` tells by what users are known,
-    and `users_file` where their accounts and sessions are kept.
+    `host_names` are names of this machine in addition to `localhost`, for a
+    loopback address. `replay_port` 0 takes the port after `port`, or a free
+    one. `search_url` and `replay_url` are the public addresses if different,
+    as behind a reverse proxy; `replay_host` is a host name of this machine for
+    playback only. Each of the `workers` answers `threads` requests at once.
+    `cdx_sources` are names for `open_sources`; `cdx_token`, `cdx_origins` and
+    `queue_token` are as in `create_app`; `queue_limits` apply unless a crawl
+    specification has limits. A search may take `search_seconds`. `users` is
+    how users are identified, `users_file` has their accounts and sessions.
     """
 
     host: str = "127.0.0.1"
@@ -80,22 +79,22 @@ class ServiceSettings:
 
     @property
     def writes(self) -> bool:
-        """Whether somebody, by a token or a role, may write something."""
+        """Whether clients with a token or a role may write."""
         return bool(self.cdx_token or self.queue_token or self.users.has_users)
 
     @property
     def prefix(self) -> str:
-        """The path at which readers find the pages, "" for the root of the host."""
+        """The public path of the pages, "" for the root of the host."""
         return urlsplit(self.search_url).path.rstrip("/")
 
     def names(self, listening: socket.socket) -> frozenset[str] | None:
-        """Return the names that are answered to at a socket, None for any."""
+        """Return the host names allowed at a socket, None for any."""
         return None if self.search_url else host_names(listening, self.host, self.host_names)
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddresses:
-    """Where a running service answers; `replay` is "" where playback is off."""
+    """The addresses of a running service; `replay` is "" if playback is off."""
 
     search: str
     replay: str
@@ -103,7 +102,7 @@ class ServiceAddresses:
 
 @dataclass(frozen=True, slots=True)
 class _Playing:
-    """How workers find the playback that runs beside them."""
+    """The port and folder of the playback process, for workers."""
 
     port: int
     folder: PlaybackFolder
@@ -111,7 +110,7 @@ class _Playing:
 
 @dataclass(frozen=True, slots=True)
 class PagesMaker:
-    """What opens the archive and makes the application, in each worker."""
+    """Opens the archive and creates the application in each worker."""
 
     modules: ClassVar[tuple[str, ...]] = ("webapp.server.service", "webapp.application")
     archive: Settings
@@ -122,7 +121,7 @@ class PagesMaker:
 
     def open(self, stack: ExitStack) -> OpenedApplication:
         """Return the application; the archive is closed with `stack`."""
-        # Loaded by the process that workers are forked from, and not by the one that starts them.
+        # Imported in the process that workers are forked from, not in the one that starts them.
         from webapp.application import BODY_LIMITS, create_app
         from webapp.cdx.routes import at_once_of
 
@@ -171,10 +170,10 @@ class PagesMaker:
 def serve_pages(
     archive: Settings, settings: ServiceSettings, ready: Callable[[ServiceAddresses], object]
 ) -> None:
-    """Serve an archive until SIGINT or SIGTERM; `ready` is told the addresses.
+    """Serve an archive until SIGINT or SIGTERM; `ready` is called with the addresses.
 
-    Raises SettingsError where an address is taken, ReplayError where
-    playback does not start, and what opening the archive raises.
+    Raises SettingsError if an address is taken, ReplayError if playback does
+    not start, and errors of opening the archive.
     """
     with (
         listening_service(settings.host, settings.port) as listening,
@@ -203,22 +202,22 @@ def serve_pages(
 
 
 def prepare_archive(archive: Settings) -> None:
-    """Make an archive that captures are written to where there is none yet."""
+    """Create the archive for writing captures, unless it exists."""
     with open_engine(archive) as engine:
         make_ready(engine)
 
 
 def prepare_queue_file(archive: Settings) -> None:
-    """Make an archive with a queue where there is none yet; an import that runs is not in the way.
+    """Create the archive with its queue, unless it exists, even during an import.
 
-    Nobody else makes the tables of the queue when the workers first need them.
+    The tables of the queue must exist before the workers first need them.
     """
     with open_engine(archive) as engine:
         engine.crawl_queue().put(())
 
 
 def login_risks(settings: ServiceSettings) -> list[str]:
-    """Return what is risky about the logins of a service, in words, with what helps."""
+    """Return warnings about risks of a service's logins, with remedies."""
     risks: list[str] = []
     if settings.host in _LOOPBACK or not settings.users.has_users:
         return risks
@@ -236,7 +235,7 @@ def login_risks(settings: ServiceSettings) -> list[str]:
 
 
 def prepare_users_file(archive: Settings, settings: ServiceSettings) -> None:
-    """Make the file that the workers share; raises what keeps them from the archive or from it."""
+    """Create the accounts file that workers share; raises if it or the archive cannot be opened."""
     with open_engine(archive, read_only=True):
         if settings.users_file is not None:
             AccountFile(settings.users_file).close()
@@ -249,7 +248,7 @@ def _playback(
     listening: socket.socket,
     shared: SharedProtection,
 ) -> ReplayProcess:
-    """Return the running playback of an archive, which ends with `stack`."""
+    """Return the running playback of an archive; it ends with `stack`."""
     engine = stack.enter_context(open_engine(archive, read_only=True))
     replay_socket = _listen_for_replay(settings, port_of(listening))
     search, own = address_of(listening), settings.replay_url

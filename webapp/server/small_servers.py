@@ -1,4 +1,4 @@
-"""The CDX server and the queue alone, without pages; playback at free ports for a command."""
+"""The CDX server and the queue server without pages; playback at free ports for commands."""
 
 import os
 import signal
@@ -50,11 +50,11 @@ _ENDING_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class CdxServerSettings:
-    """Where to listen, and what to answer from: an archive, unless there is none, and sources.
+    """The address of a CDX server, and its sources: an archive, if given, and others.
 
-    Each of the `workers` answers `threads` questions at once. Whoever has
-    the `token` may write to the archive. With `primaries`, it follows each
-    and asks for changes every so many `interval` seconds.
+    Each of the `workers` answers `threads` questions at once. Clients with
+    the `token` may write to the archive. With `primaries`, the server follows
+    each, requesting changes every `interval` seconds.
     """
 
     archive: Settings | None = None
@@ -76,7 +76,7 @@ class CdxServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class CdxServerMaker:
-    """What opens the sources and makes the application, in each worker."""
+    """Opens the sources and creates the application in each worker."""
 
     modules: ClassVar[tuple[str, ...]] = (__name__,)
     settings: CdxServerSettings
@@ -109,7 +109,7 @@ class CdxServerMaker:
 
 
 def create_cdx_app(service: CdxService) -> Flask:
-    """Return an application that has the addresses of the CDX server and of Memento only."""
+    """Return an application with the routes of the CDX server, Memento and deduplication only."""
     app = Flask(__name__, static_folder=None)
     cdx_routes.prepare_cdx(app, service)
     app.register_blueprint(cdx_routes.blueprint)
@@ -122,7 +122,7 @@ def create_cdx_app(service: CdxService) -> Flask:
 def _with_common_routes(
     app: Flask, engine: Engine | None, http_failure: Callable[[HTTPException], Response]
 ) -> Flask:
-    """Return an application that tells whether it can answer, and what is no address of it."""
+    """Return an application with `/health`, `/robots.txt`, error responses and the host check."""
     health.answer_shortly(app, engine)
     app.register_error_handler(404, http_failure)
     app.register_error_handler(405, http_failure)
@@ -139,7 +139,7 @@ def _protected(
     engine: Engine | None,
     at_once: ShortAnswers | None = None,
 ) -> OpenedApplication:
-    """Return an application with limits, metrics, and clients as proxies tell of them."""
+    """Return an application with rate limits, metrics, and client addresses from proxies."""
     archive = Archive.over(engine) if engine is not None else None
     proxies = ProxyHeaders(tuple(map(network_of, maker.settings.trusted_proxies)))
     app.wsgi_app = BehindProxies(app.wsgi_app, proxies)  # type: ignore[method-assign]
@@ -153,10 +153,10 @@ def serve_alone(
     ready: Callable[[str], object],
     say: Callable[[str], object] = lambda _: None,
 ) -> None:
-    """Answer until SIGINT or SIGTERM; `ready` is told the address, `say` what is followed.
+    """Serve until SIGINT or SIGTERM; `ready` gets the address, `say` messages about followers.
 
-    Raises SettingsError where the address is taken, and what opening the
-    archive and the sources raises.
+    Raises SettingsError if the address is taken, and errors of opening the
+    archive and the sources.
     """
     with listening_service(settings.host, settings.port) as listening, ExitStack() as stack:
         if settings.archive is not None and (settings.token or settings.primaries):
@@ -173,7 +173,7 @@ def _following(settings: CdxServerSettings, say: Callable[[str], object]) -> Ite
     if not settings.primaries or settings.archive is None:
         yield
         return
-    # Imported here: most servers follow none.
+    # Imported here: most servers have no primaries.
     from nwx.cdxserver.follower import Follower
 
     stop = threading.Event()
@@ -195,10 +195,10 @@ def _following(settings: CdxServerSettings, say: Callable[[str], object]) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class QueueServerSettings:
-    """Where to listen, and the queue of which archive to serve; `token` is that of QueueService.
+    """The address of a queue server, and its archive; `token` is that of QueueService.
 
-    Each of the `workers` answers `threads` requests at once. `limits` hold
-    where the specification of a crawl has none.
+    Each of the `workers` answers `threads` requests at once. `limits` apply
+    unless the specification of a crawl has limits.
     """
 
     archive: Settings
@@ -216,7 +216,7 @@ class QueueServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class QueueServerMaker:
-    """What opens the archive and makes the application, in each worker."""
+    """Opens the archive and creates the application in each worker."""
 
     modules: ClassVar[tuple[str, ...]] = (__name__,)
     settings: QueueServerSettings
@@ -232,17 +232,17 @@ class QueueServerMaker:
 
 
 def create_queue_app(service: QueueService) -> Flask:
-    """Return an application that has the addresses of the queue only."""
+    """Return an application with the routes of the queue only."""
     app = Flask(__name__, static_folder=None)
     prepare_queue(app, service)
     return _with_common_routes(app, service.engine, queue.http_failure)
 
 
 def serve_queue(settings: QueueServerSettings, ready: Callable[[str], object]) -> None:
-    """Answer until SIGINT or SIGTERM; `ready` is told the address.
+    """Serve until SIGINT or SIGTERM; `ready` is called with the address.
 
-    Raises SettingsError where the address is taken, and what opening the
-    archive raises.
+    Raises SettingsError if the address is taken, and errors of opening the
+    archive.
     """
     with listening_service(settings.host, settings.port) as listening, ExitStack() as stack:
         prepare_queue_file(settings.archive)
@@ -266,9 +266,9 @@ _END_SECONDS = 15
 
 @contextmanager
 def local_playback(archive: Settings) -> Iterator[str]:
-    """Give the address of playback of an archive, up to the timestamp of a capture.
+    """Yield the playback address of an archive, up to the timestamp of a capture.
 
-    Raises SourceError where it does not start.
+    Raises SourceError if playback does not start.
     """
     process = ChildProcess(serve_until_left)
     try:
@@ -278,7 +278,7 @@ def local_playback(archive: Settings) -> Iterator[str]:
 
 
 def _started(connection: "Connection[Settings, dict[str, str]]", archive: Settings) -> str:
-    """Tell a process what to play; return where it does."""
+    """Send an archive to a playback process; return the playback address."""
     told: dict[str, str] = {}
     with suppress(EOFError, OSError):
         connection.send(archive)
@@ -290,7 +290,7 @@ def _started(connection: "Connection[Settings, dict[str, str]]", archive: Settin
 
 
 def serve_until_left(connection: "Connection[dict[str, str], Any]") -> None:
-    """Play the archive that comes over a connection until that is closed; send where it plays."""
+    """Receive an archive, send its playback address, and serve until the connection closes."""
     archive: Settings = connection.recv()
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
 
@@ -308,7 +308,7 @@ def serve_until_left(connection: "Connection[dict[str, str], Any]") -> None:
 
 
 def _end_with_parent(connection: "Connection[dict[str, str], Any]") -> None:
-    """End this process as a service is ended, once nobody holds the other end."""
+    """Send SIGTERM to this process once the other end of the connection is closed."""
     with suppress(EOFError, OSError):
         connection.recv()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A process that answers: uvicorn at connections it is handed, until nobody hands it any."""
+"""A worker process: uvicorn, serving connections handed over a channel until that closes."""
 
 import asyncio
 import logging
@@ -25,22 +25,22 @@ from webapp.server.http_connection import MOST_BODY_BYTES, HttpConnection
 from webapp.server.wsgi_answers import WsgiBridge
 
 LOOK_SECONDS = 1.0
-"""How often it is looked which connections have had their time."""
+"""How often timeouts of connections are checked."""
 
 LAST_ANSWERS_SECONDS = 5
-"""So long answers that are under way are waited for at the end."""
+"""How long to wait for unfinished responses at shutdown."""
 
 RESERVE = 100
-"""Connections beyond the most there should be, where all are being answered."""
+"""Connections allowed over MOST_CONNECTIONS while all are being answered."""
 
 
 class HttpServer(Server):
-    """A WSGI application at a listening socket, or at the connections it is given.
+    """An HTTP server of a WSGI application, at a listening socket or adopted connections.
 
-    `at_once` and `counts` are those of `WsgiBridge`. Bodies of at most MOST_BODY_BYTES are taken,
-    more where `body_limits` says so of the beginning of a path. `host_names` are those of
-    `is_known_host`. Paths may begin with `prefix`, where a proxy leaves it. `on_start` is called
-    with the loop once connections are taken, `on_begun` with the number of each that was adopted
+    `at_once` and `counts` are as in `WsgiBridge`. Bodies may have MOST_BODY_BYTES, or the bytes
+    that `body_limits` has for a prefix of their path. `host_names` are as in `is_known_host`.
+    Paths may begin with `prefix`, if a proxy does not remove it. `on_start` is called with the
+    loop once connections are accepted, `on_begun` with the number of each adopted connection
     when its first bytes were read, `on_closed` after the end of each.
     """
 
@@ -80,7 +80,7 @@ class HttpServer(Server):
                 lifespan="off",
                 interface="asgi3",
                 log_config=None,
-                log_level="critical",  # what fails is logged by the bridge
+                log_level="critical",  # the bridge logs failures
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -91,20 +91,20 @@ class HttpServer(Server):
 
     @property
     def ending(self) -> bool:
-        """Whether nothing more is accepted."""
+        """Whether the server accepts no more requests."""
         return self.should_exit
 
     def most_body_bytes(self, path: str) -> int:
-        """Return how long a body whoever has no token may send to a path."""
+        """Return the most bytes of a body sent to a path without a token."""
         limits = self._body_limits.items()
         return next((most for begin, most in limits if path.startswith(begin)), MOST_BODY_BYTES)
 
     def answers_to(self, host: str) -> bool:
-        """Return whether this service is asked for; what cannot be a host is refused later."""
+        """Return whether a Host header names this service; invalid ones are refused later."""
         return not is_host(host) or is_known_host(host, self._host_names)
 
     def listen(self, listening: socket.socket) -> None:
-        """Accept the connections of a listening socket, which is closed at the end."""
+        """Accept connections of a listening socket; the server closes it at the end."""
         listening.setblocking(False)
         self._listening.append(listening)
 
@@ -116,11 +116,11 @@ class HttpServer(Server):
             self._bridge.end()
 
     def close(self) -> None:
-        """End: accept nothing more, and finish the answers that are under way; from any thread."""
+        """Stop accepting, and finish current responses; may be called from any thread."""
         self.should_exit = True
 
     def adopt(self, accepted: socket.socket, number: int) -> None:
-        """Serve a connection that was accepted elsewhere; called by the thread of the loop."""
+        """Serve a connection accepted by another process; called in the loop's thread."""
         accepted.setblocking(False)
         loop = asyncio.get_running_loop()
 
@@ -144,7 +144,7 @@ class HttpServer(Server):
         self.on_start(asyncio.get_running_loop())
 
     async def on_tick(self, counter: int) -> bool:
-        """Close the connections that have had their time; returns whether to end."""
+        """Close timed-out connections; return whether to stop."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
@@ -154,20 +154,20 @@ class HttpServer(Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish the answers that are under way, and close all connections."""
+        """Finish current responses, and close all connections."""
         await super().shutdown(sockets)
         for connection in self._open():
             connection.abort()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End on SIGINT and SIGTERM; uvicorn would raise them once more at the end."""
+        """Stop on SIGINT and SIGTERM, without raising them again at the end as uvicorn does."""
         before = {}
         try:
             for number in (signal.SIGINT, signal.SIGTERM):
                 before[number] = signal.signal(number, self.handle_exit)
         except ValueError:
-            pass  # signals are for the main thread
+            pass  # only the main thread can handle signals
         try:
             yield
         finally:
@@ -178,7 +178,7 @@ class HttpServer(Server):
         return tuple(self.server_state.connections)  # type: ignore[arg-type]
 
     def opened(self, connection: HttpConnection) -> None:
-        """Note a new connection, and close another where there are too many."""
+        """Handle a new connection: close another one if there are too many."""
         if len(self.server_state.connections) <= connections.MOST_CONNECTIONS:
             return
         found = connections.one_to_close(self._open(), time.monotonic())
@@ -188,11 +188,11 @@ class HttpServer(Server):
             connection.abort()
 
     def begun(self, connection: HttpConnection) -> None:
-        """Note that the first bytes of a connection were read."""
+        """Report that the first bytes of a connection were read."""
         self.on_begun(connection.number)
 
     def closed(self, connection: HttpConnection) -> None:
-        """Note the end of a connection."""
+        """Report the end of a connection."""
         self.on_closed(connection.number)
 
 
@@ -215,19 +215,19 @@ def make_server(
 
 
 READY, BEGUN, CLOSED, FAILED = b"r", b"b", b"c", b"f"
-"""What a worker tells: it answers; of a connection the first bytes were read, or it was closed; an
-error follows, pickled."""
+"""Kinds of worker messages: ready; first bytes of a connection read; connection closed; failed,
+followed by a pickled error."""
 
 WORKER_MESSAGE = struct.Struct("=cI")
-"""What is told but for errors, with the number of the connection."""
+"""A message other than FAILED: its kind and the number of the connection."""
 
 CONNECTION_NUMBER = struct.Struct("=I")
-"""What comes with each connection that is handed over."""
+"""The number sent with each connection that is handed over."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedApplication:
-    """An application, what gives its short answers, if anything, its longer bodies and counts."""
+    """An application with its optional short answers, body limits and request counts."""
 
     application: Application
     at_once: ShortAnswers | None = None
@@ -236,20 +236,20 @@ class OpenedApplication:
 
 
 class ApplicationMaker(Protocol):
-    """What opens an application in a worker; it can be pickled.
+    """Opens an application in a worker; can be pickled.
 
-    `modules` are loaded before workers are forked.
+    `modules` are imported before workers are forked.
     """
 
     modules: ClassVar[tuple[str, ...]]
 
     def open(self, stack: ExitStack) -> OpenedApplication:
-        """Return the application; what it needs is closed with `stack`."""
+        """Return the application; its resources are closed with `stack`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrder:
-    """What a worker serves, with how many threads, and where clients find it."""
+    """The application of a worker, its number of threads, and its host and port."""
 
     maker: ApplicationMaker
     place: tuple[str, int]
@@ -260,8 +260,8 @@ class WorkerOrder:
 
 
 def serve_order(channel: socket.socket, order: WorkerOrder) -> None:
-    """Serve connections that come over a channel, until that is closed."""
-    os.setpgid(0, 0)  # Ctrl-C is for the process that ends the workers, and not for these
+    """Serve connections received over a channel until it is closed."""
+    os.setpgid(0, 0)  # Ctrl-C is for the parent process, which ends the workers
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     with channel, ExitStack() as stack:
         try:
@@ -290,7 +290,7 @@ def serve_order(channel: socket.socket, order: WorkerOrder) -> None:
 
 
 class HandedConnections:
-    """Takes connections from a channel, and tells at its other end what becomes of them."""
+    """Receives connections from a channel, and reports their state to its other end."""
 
     def __init__(self, channel: socket.socket, server: HttpServer) -> None:
         self._channel = channel
@@ -299,13 +299,13 @@ class HandedConnections:
         self._loop: asyncio.AbstractEventLoop
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Tell that all is ready, and take connections from now on."""
+        """Report that the worker is ready, and start receiving connections."""
         self._loop = loop
         loop.add_reader(self._channel, self._take)
         self.tell(READY)
 
     def _take(self) -> None:
-        """Take the connections that are there; the end of the channel ends the server."""
+        """Receive waiting connections; close the server at the end of the channel."""
         while True:
             try:
                 data, handed, _, _ = socket.recv_fds(self._channel, CONNECTION_NUMBER.size, 1)
@@ -321,8 +321,8 @@ class HandedConnections:
                 return
 
     def tell(self, kind: bytes, number: int = 0) -> None:
-        """Tell what has become of a connection."""
+        """Send a message about a connection."""
         self._untold += WORKER_MESSAGE.pack(kind, number)
-        # What cannot be sent now is told with the next message, or nobody listens any more.
+        # The unsent rest goes with the next message, unless the channel is closed.
         with suppress(OSError):
             self._untold = self._untold[self._channel.send(self._untold) :]

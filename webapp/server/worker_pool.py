@@ -1,7 +1,7 @@
-"""The processes that answer: one accepts connections and hands each to the worker with the fewest.
+"""The worker pool: accepts connections and hands each to the worker with the fewest.
 
-Workers share the files of the archive and of `webapp.protection` alone. One that dies is
-started again; connections of which it had read nothing are handed to others.
+Workers share only the files of the archive and of `webapp.protection`. A worker that dies is
+restarted; connections of which it had read nothing are handed to others.
 """
 
 import fcntl
@@ -35,15 +35,15 @@ from webapp.server.worker import (
 _FIRST_PAUSE_SECONDS = 0.5
 _LONGEST_PAUSE_SECONDS = 30.0
 _STEADY_SECONDS = 60.0
-"""A worker that ran for so long is started again at once."""
+"""After this run time, the pause before a restart is the shortest again."""
 
 _AT_ONCE = 64
 _MOST_UNREAD = 256
-"""So many connections of which nothing was read are kept here too, so that they outlive workers."""
+"""The most unread connections that the pool keeps open too, so that they survive a worker."""
 
 _TCP_INFO_BYTES = 136
 _BYTES_RECEIVED = slice(128, 136)
-"""Where `tcpi_bytes_received` lies in Linux' `struct tcp_info`."""
+"""The bytes of `tcpi_bytes_received` in Linux' `struct tcp_info`."""
 
 _MARGIN_SECONDS = 5.0
 _ERROR_BYTES = 1 << 16
@@ -53,7 +53,7 @@ _logger = logging.getLogger("nwx.server")
 
 
 class _Worker:
-    """A process and the channel to it; `replaces` leaves once this one is ready."""
+    """A worker process and the channel to it; `replaces` is stopped once this one is ready."""
 
     def __init__(self, order: WorkerOrder, replaces: "_Worker | None" = None) -> None:
         context = fork_server("__main__", *order.maker.modules)
@@ -77,7 +77,7 @@ class _Worker:
         return True
 
     def messages(self) -> bytes | None:
-        """Return what the worker tells, b"" at its end, None where it tells nothing."""
+        """Return messages of the worker, b"" at the end of the channel, None if there are none."""
         try:
             return self.channel.recv(_ERROR_BYTES)
         except BlockingIOError:
@@ -86,11 +86,11 @@ class _Worker:
             return b""
 
     def leave(self) -> None:
-        """Have the worker finish its answers and end."""
+        """Close the channel, so that the worker finishes its responses and ends."""
         self.channel.close()
 
     def end(self) -> None:
-        """Wait for the worker, and end it where it takes too long."""
+        """Wait for the worker to end, and kill it if it takes too long."""
         self.process.join(LAST_ANSWERS_SECONDS + _MARGIN_SECONDS)
         if self.process.is_alive():
             self.process.kill()
@@ -98,9 +98,9 @@ class _Worker:
 
 
 class WorkerPool:
-    """So many workers at a listening socket, from `start` to `close`.
+    """A number of workers at a listening socket, from `start` to `close`.
 
-    SIGUSR1 replaces the workers one by one, without refusing a connection.
+    SIGUSR1 replaces the workers without refusing connections.
     """
 
     def __init__(self, listening: socket.socket, number: int, order: WorkerOrder) -> None:
@@ -119,7 +119,7 @@ class WorkerPool:
         listening.setblocking(False)
 
     def start(self) -> None:
-        """Start the workers and return once all are ready; raises the error of one that is not."""
+        """Start the workers and wait until all are ready; raise the error of one that fails."""
         for _ in range(self._number):
             self._add()
         while not all(worker.is_ready for worker in self._workers):
@@ -138,7 +138,7 @@ class WorkerPool:
             signal.signal(signal.SIGUSR1, before)
 
     def close(self) -> None:
-        """End all workers after the answers that are under way; closing twice is harmless."""
+        """End all workers after their current responses; may be called twice."""
         everybody = [*self._workers, *self._leaving]
         self._workers, self._leaving = [], []
         for worker in everybody:
@@ -175,7 +175,7 @@ class WorkerPool:
         self._selector.register(worker.channel, selectors.EVENT_READ, worker)
 
     def _accept_if_ready(self) -> None:
-        """Watch the listening socket while there is a worker that takes connections."""
+        """Watch the listening socket only while a worker is ready and no connection waits."""
         ready = not self._waiting and any(worker.is_ready for worker in self._workers)
         if ready and not self._accepting:
             self._selector.register(self._listening, selectors.EVENT_READ, None)
@@ -196,7 +196,7 @@ class WorkerPool:
             self._hand_over(accepted)
 
     def _hand_over(self, accepted: socket.socket) -> None:
-        """Hand a connection to a worker, or let it wait until one takes it."""
+        """Hand a connection to the worker with the fewest, or queue it if none takes it."""
         self._handed = (self._handed + 1) % (1 << 32)
         ready = (worker for worker in self._workers if worker.is_ready)
         for worker in sorted(ready, key=lambda worker: worker.connections):
@@ -208,12 +208,12 @@ class WorkerPool:
         self._waiting.append(accepted)
 
     def _release(self, number: int) -> None:
-        """Leave a connection to its worker alone."""
+        """Close the pool's copy of a connection."""
         if number in self._unread:
             self._unread.pop(number)[1].close()
 
     def _read(self, worker: _Worker) -> NwxError | None:
-        """Take what a worker tells; return the error that it ended with."""
+        """Handle messages of a worker; return the error that it ended with, if it did."""
         told = worker.messages()
         if told is None:
             return None
@@ -237,7 +237,7 @@ class WorkerPool:
             worker.replaces = None
 
     def _ended(self, worker: _Worker, told: bytes) -> NwxError:
-        """Forget a worker that has ended, and return its error; others get what it never read."""
+        """Remove an ended worker, requeue its unread connections, and return its error."""
         self._selector.unregister(worker.channel)
         self._workers.remove(worker)
         worker.leave()
@@ -254,7 +254,7 @@ class WorkerPool:
         return SettingsError(f"a server process ended (exit code {worker.process.exitcode})")
 
     def _restart(self, worker: _Worker) -> None:
-        """Start a worker that has ended again, unless another is or comes in its place."""
+        """Schedule the restart of an ended worker, unless it is being replaced or a replacement."""
         coming = [one for one in self._workers if one.replaces is worker]
         for one in coming:
             one.replaces = None
@@ -271,11 +271,11 @@ class WorkerPool:
                 self._release(number)
 
     def _numbers_of(self, worker: _Worker) -> list[int]:
-        """Return the numbers of the connections that a worker has not read, as far as is known."""
+        """Return the numbers of a worker's connections not known to be read."""
         return [number for number, (one, _) in self._unread.items() if one is worker]
 
     def _next_pause(self, worker: _Worker) -> float:
-        """Return after what pause to start a worker again: longer ones while they fail."""
+        """Return the pause in seconds before a restart; it grows while workers fail."""
         if time.monotonic() - worker.started > _STEADY_SECONDS:
             self._pause = _FIRST_PAUSE_SECONDS
         pause, self._pause = self._pause, min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
@@ -286,9 +286,9 @@ class WorkerPool:
 
 
 def _was_read(accepted: socket.socket) -> bool:
-    """Return whether bytes of a connection were read, by a worker that could not tell it any more.
+    """Return whether a dead worker had read bytes of a connection without reporting it.
 
-    Where the system does not count them (only Linux does), none were.
+    False on systems that do not count bytes (only Linux does).
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -298,15 +298,15 @@ def _was_read(accepted: socket.socket) -> bool:
     except OSError:
         return True
     received = int.from_bytes(counts[_BYTES_RECEIVED], sys.byteorder)
-    # The end of what a client sends counts as a byte.
+    # The FIN of a client counts as a byte.
     return received > int.from_bytes(unread, sys.byteorder) + 1
 
 
 @contextmanager
 def listening_service(host: str, port: int) -> Iterator[socket.socket]:
-    """Give a socket that listens; SIGTERM ends what follows as Ctrl-C does.
+    """Yield a listening socket; meanwhile SIGTERM raises KeyboardInterrupt, as Ctrl-C does.
 
-    Raises SettingsError where the address cannot be had.
+    Raises SettingsError if the address is not available.
     """
 
     def end(*_: object) -> None:
@@ -323,9 +323,9 @@ def listening_service(host: str, port: int) -> Iterator[socket.socket]:
 def run_workers(
     listening: socket.socket, number: int, order: WorkerOrder, ready: Callable[[], object]
 ) -> None:
-    """Have so many workers answer until a signal; `ready` is called once they do.
+    """Run a number of workers until a signal; `ready` is called once all are ready.
 
-    Raises what keeps a worker from opening its application.
+    Raises the error of a worker that cannot open its application.
     """
     with closing(WorkerPool(listening, number, order)) as pool:
         pool.start()

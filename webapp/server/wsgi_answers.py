@@ -1,7 +1,7 @@
-"""WSGI applications behind an ASGI server: bodies are read, and slow readers waited for, first.
+"""An ASGI bridge for WSGI applications, in which slow clients hold no threads.
 
-A thread is taken for each piece of an answer and given back while the
-client takes it, so that clients hold no threads, however slow they are.
+Bodies are read before a thread is taken. A thread makes one piece of a
+response and is released while the client reads it.
 """
 
 import io
@@ -30,16 +30,16 @@ from webapp.server.http_connection import CONNECTION, ENVIRON, HttpConnection
 HEALTH_PATH = "/health"
 SLOW_SECONDS = 0.005
 SLOW_PAUSE_SECONDS = 1.0
-"""While answers at once take more than SLOW_SECONDS, threads give all answers for so long.
+"""If immediate answers take more than SLOW_SECONDS on average, threads answer for this time.
 
-One that took long counts little: the system lets other processes go first now and then.
+A single slow one matters little: the system may schedule other processes first.
 """
 
 _USUAL_ANSWERS = 64
-"""The last answer counts as one of so many."""
+"""The last answer's weight in the moving average is one in this number."""
 
 _HELD_BYTES = 1 << 20
-"""More of a body than this is kept in a temporary file."""
+"""Bodies larger than this are kept in a temporary file."""
 
 _UNPREFIXED = {"CONTENT_TYPE", "CONTENT_LENGTH"}
 _BODILESS = (204, 304)
@@ -51,9 +51,9 @@ _Found = TypeVar("_Found")
 
 
 class AnswerThreads:
-    """So many threads, which take tasks in the order they come; nobody waits for them at the end.
+    """A pool of daemon threads that run tasks in order; the process does not wait for them.
 
-    Those of an executor would be waited for, however long an answer takes.
+    It would wait for the threads of an executor, however long an answer takes.
     """
 
     def __init__(self, number: int, name: str) -> None:
@@ -63,7 +63,7 @@ class AnswerThreads:
             threading.Thread(target=self._work, name=f"{name}-{each}", daemon=True).start()
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
-        """Return what a task returns; its error is raised."""
+        """Run a task in a thread; return its result or raise its error."""
         future: Future[_Found] = Future()
 
         def done() -> None:
@@ -71,14 +71,14 @@ class AnswerThreads:
                 return
             try:
                 future.set_result(task())
-            except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            except Exception as error:  # noqa: BLE001 - raised again by the awaiting caller
                 future.set_exception(error)
 
         self._tasks.put(done)
         return await wrap_future(future)
 
     def end(self) -> None:
-        """End the threads after the tasks that wait."""
+        """End the threads after all queued tasks."""
         for _ in range(self._number):
             self._tasks.put(None)
 
@@ -88,13 +88,13 @@ class AnswerThreads:
 
 
 class WsgiBridge:
-    """An ASGI application that answers by a WSGI application.
+    """An ASGI application that answers with a WSGI application.
 
-    `at_once`, where there is one, gives short answers only, and None for
-    all others; it is asked first, by the thread of the loop, and what it
-    leaves in the environment of a request goes on to `application`.
-    Requests are counted in `counts`. `place` is the host and port that environments name,
-    `prefix` the path at which readers find the application.
+    `at_once`, if given, returns short answers, and None for all others; it is
+    called first, in the loop's thread, and its additions to the environment
+    are passed to `application`. Requests are counted in `counts`. `place` is
+    the host and port in environments, `prefix` the public path of the
+    application.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class WsgiBridge:
         self._counts = counts
         self._at_once = at_once
         self._threads = AnswerThreads(threads, "answer")
-        # Whether all is well is told though all threads are busy.
+        # A separate thread: health checks are answered even if all others are busy.
         self._health = AnswerThreads(1, "health")
         self._usual_seconds = self._slow_until = 0.0
         self._common = {
@@ -133,7 +133,7 @@ class WsgiBridge:
         self._health.end()
 
     def count(self, environ: dict[str, Any], status: int, seconds: float) -> None:
-        """Count a request that was answered; called by the thread of the loop."""
+        """Count and log an answered request; called in the loop's thread."""
         if self._counts is not None:
             self._counts.add(environ.get(ROUTE, OTHER_ROUTE), status, seconds)
             if self._counts.log is not None:
@@ -142,7 +142,7 @@ class WsgiBridge:
     def environ_of(
         self, method: str, version: str, path: bytes, query: bytes, headers: Headers
     ) -> dict[str, Any]:
-        """Return the environment of a request; a path has its bytes as Latin-1, as WSGI wants."""
+        """Return the environment of a request; the path is decoded as Latin-1, as in WSGI."""
         if b"%" in path:
             path = unquote_to_bytes(path)
         environ = self._common.copy()
@@ -161,10 +161,10 @@ class WsgiBridge:
         return environ
 
     def answer_at_once(self, environ: dict[str, Any]) -> tuple[bytes, bytes] | None:
-        """Return the lines of the head, and the body, of an answer that takes no time, else None.
+        """Return the head lines and the body of an immediate answer, or None.
 
-        A disk or a processor that is busy can make short answers slow;
-        then threads give the answers for a while, several at a time.
+        A busy disk or processor can make short answers slow; then threads
+        answer for a while, several at a time.
         """
         started = time.monotonic()
         if self._at_once is None or started < self._slow_until:
@@ -201,7 +201,7 @@ class WsgiBridge:
         await self._answer(answer, environ["PATH_INFO"])
 
     async def _answer(self, answer: "_Answer", path: str) -> None:
-        """Answer a request piece by piece, a thread for each."""
+        """Answer a request piece by piece, taking a thread for each."""
         threads = self._health if path == HEALTH_PATH else self._threads
         context, started = copy_context(), time.monotonic()
         try:
@@ -213,7 +213,7 @@ class WsgiBridge:
                 "the answer to %s failed (%s)", path[:200], request_id(answer.environ)
             )
             if answer.has_begun:
-                # Closed in the middle, so that nobody takes it for whole.
+                # Close in the middle, so that the client sees that it is incomplete.
                 answer.connection.transport.close()
             else:
                 answer.start(*_FAILED_HEAD)
@@ -225,7 +225,7 @@ class WsgiBridge:
 
 
 class _Answer:
-    """The answer to one request; not called by two threads at once."""
+    """The answer to one request; not thread-safe."""
 
     def __init__(self, environ: dict[str, Any], connection: HttpConnection, send: Any) -> None:
         self.connection = connection
@@ -242,7 +242,7 @@ class _Answer:
     def start(
         self, status: str, headers: list[tuple[str, str]], exc_info: Any = None
     ) -> Callable[[bytes], None]:
-        """Take status and headers; this is `start_response` of WSGI."""
+        """Set status and headers: the `start_response` of WSGI."""
         if self.has_begun and exc_info:
             raise exc_info[1].with_traceback(exc_info[2])
         self.status, self._length = int(status[:3]), None
@@ -253,7 +253,7 @@ class _Answer:
         return self._written.append
 
     def next_piece(self, application: Application) -> bytes:
-        """Return the next piece, which is the last one where the answer has `ended` by then."""
+        """Return the next piece; it is the last one if the answer has `ended` afterwards."""
         if self._pieces is None:
             self._given = application(self.environ, self.start)
             self._pieces = iter(self._given)
@@ -272,7 +272,7 @@ class _Answer:
         return data
 
     def close(self) -> None:
-        """Let go of what the answer is made from; closing twice is harmless."""
+        """Close the WSGI iterable and the body; may be called twice."""
         self.ended = True
         given, self._given = self._given, ()
         self._pieces = iter(())
@@ -281,7 +281,7 @@ class _Answer:
             given.close()
 
     async def send_piece(self, data: bytes, *, ended: bool, close: bool = False) -> None:
-        """Send a piece, after the head at first, as soon as the client has taken enough."""
+        """Send a piece, after the head if it is the first; waits while the client is slow."""
         if not self.has_begun:
             await self._begin(len(data) if ended else None, close=close)
         if self.status in _BODILESS:
@@ -295,7 +295,7 @@ class _Answer:
             self.environ["wsgi.input"].close()
 
     async def _begin(self, whole_bytes: int | None, *, close: bool) -> None:
-        """Send the head; `whole_bytes` is the length of a body that follows at once."""
+        """Send the head; `whole_bytes` is the length of a body made of a single piece."""
         self.has_begun = True
         headers = self._headers
         headers.append((b"x-request-id", request_id(self.environ).encode()))
@@ -309,9 +309,9 @@ class _Answer:
 
 
 async def _read_body(environ: dict[str, Any], receive: Any) -> bool:
-    """Read a body, before a thread is taken; returns whether it is whole.
+    """Read a body before a thread is taken; return whether it is complete.
 
-    Raises OSError where there is no room for it.
+    Raises OSError if there is no disk space for it.
     """
     body: IO[bytes] = SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-request-")  # noqa: SIM115
     with ExitStack() as stack:
@@ -327,7 +327,7 @@ async def _read_body(environ: dict[str, Any], receive: Any) -> bool:
         stack.pop_all()
     environ["wsgi.input"] = body
     if size:
-        # Of chunks, too, the length is known now.
+        # The length of a chunked body is known now.
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         environ["CONTENT_LENGTH"] = str(size)
     return True
@@ -347,7 +347,7 @@ def _header_line(name: str, value: str) -> bytes:
 
 @lru_cache(1_000)
 def _environ_key(name: bytes) -> str:
-    """Return how WSGI names a header, "" for one with `_`, which could pass for another."""
+    """Return the WSGI key of a header, "" for one with `_`, which could be mistaken for another."""
     if b"_" in name or len(name) > 200:
         return ""
     key = name.decode("latin-1").upper().replace("-", "_")

@@ -1,1 +1,1 @@
-"""What all pages share: context, parameters, words, errors, preferences."""
+"""Shared code of all pages: context, parameters, words, errors, preferences."""

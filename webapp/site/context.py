@@ -1,4 +1,4 @@
-"""What every page needs of the application and of the reader."""
+"""The service, the archive as the viewer may see it, caches and preferences, for all pages."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -30,7 +30,7 @@ _SECONDS = 600.0
 
 
 class KeptAnswers:
-    """The answers made last, each for its seconds; threads share them."""
+    """A thread-safe cache of recent answers, each with its time to live in seconds."""
 
     def __init__(self) -> None:
         self._guard = Lock()
@@ -41,7 +41,7 @@ class KeptAnswers:
     def answer(
         self, key: Hashable, make: Callable[[], _Answer], seconds: float = _SECONDS
     ) -> _Answer:
-        """Return the answer of a key, made where none is kept."""
+        """Return the cached answer of a key, or make and cache it."""
         with self._guard:
             kept = self._kept.get(key)
         if kept is None:
@@ -53,17 +53,17 @@ class KeptAnswers:
 
 
 DECODED_AT_ONCE = 2
-"""So many pictures are read and decoded at once: each may take 200 MB for a moment."""
+"""The most pictures read and decoded at once: each may take 200 MB for a moment."""
 
 KEPT_PICTURE_BYTES = 32 << 20
-"""The bytes of scaled pictures that are kept: some thousands of thumbnails."""
+"""The most bytes of cached scaled pictures: some thousands of thumbnails."""
 
 _WAIT_SECONDS = 10.0
 _BROKEN = b""
 
 
 class ScaledPictures:
-    """Makes scaled pictures and keeps the last; threads may share it."""
+    """Makes scaled pictures and caches the latest; thread-safe."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class ScaledPictures:
         self._kept: LRUCache[str, bytes] = LRUCache(kept, lambda picture: len(picture) + 100)
 
     def picture(self, key: str, make: Callable[[], bytes]) -> bytes:
-        """Return the picture of a key, made where it is not kept.
+        """Return the cached picture of a key, or make and cache it.
 
-        Raises FormatError for one that cannot be made, which is remembered
-        too, and EngineBusyError where too many are being made.
+        Raises FormatError if it cannot be made, which is cached too, and
+        EngineBusyError if too many are being made.
         """
         found = self._known(key)
         if found is None:
@@ -94,7 +94,7 @@ class ScaledPictures:
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """Hold one of the places for reading and decoding; raises EngineBusyError."""
+        """Hold a place for reading and decoding; raises EngineBusyError if none is free."""
         if not self._places.acquire(timeout=self._wait_seconds):
             raise EngineBusyError(
                 ErrorText("too many pictures are being made; try again in a few seconds")
@@ -124,15 +124,15 @@ SERVICE_EXTENSION = "nwx"
 
 
 class ArchivedPlaces(Protocol):
-    """Whoever must know the files of captures before they are played."""
+    """Registers the files of captures before they are played."""
 
     def cover(self, files: Iterable[tuple[str, str]]) -> None:
-        """Make files known, each by its collection and name."""
+        """Register files, each by collection and name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackState:
-    """Whether captures can be played now, how often playback was started again, why it is not."""
+    """Whether playback runs, how often it was restarted, and why it does not run."""
 
     running: bool = True
     restarts: int = 0
@@ -140,21 +140,21 @@ class PlaybackState:
 
 
 class ArchiveFolder:
-    """The folder of an archive, where it has one on this machine by now."""
+    """The folder of an archive, if it exists on this machine at the start."""
 
     def __init__(self, engine: Engine) -> None:
         path = Path(engine.address) if engine.traits.is_local else None
         self._path = path if path is not None and path.is_dir() else None
 
     def check(self) -> None:
-        """Raise EngineUnavailableError where the folder is gone: files that are open stay so."""
+        """Raise EngineUnavailableError if the folder is gone; open files would still work."""
         if self._path is not None and not self._path.is_dir():
             raise EngineUnavailableError("the folder of the archive is gone")
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the application was made with."""
+    """The settings and shared objects of an application."""
 
     engine: Engine
     title: str
@@ -176,18 +176,18 @@ class Service:
 
     @property
     def replays(self) -> bool:
-        """Tell whether captures can be played."""
+        """Whether playback is configured."""
         return bool(self.replay_url or self.replay_port)
 
 
 def service() -> Service:
-    """Return what the running application was made with."""
+    """Return the service of the running application."""
     found: Service = current_app.extensions[SERVICE_EXTENSION]
     return found
 
 
 def engine() -> Engine:
-    """Return the archive as whoever asks may see it, the same for all of a request."""
+    """Return the engine restricted to what the viewer may see, the same for a whole request."""
     found: Engine | None = g.get("shown_engine")
     if found is None:
         service().folder.check()
@@ -196,9 +196,9 @@ def engine() -> Engine:
 
 
 def archive() -> Archive:
-    """Return the archive as whoever asks may see it, with what it keeps for their like.
+    """Return the archive restricted to what the viewer may see, with its caches.
 
-    It is kept, for a few classes of viewers, until the rules change.
+    It is cached for a few classes of viewers until the rules change.
     """
     found, shown = service(), engine()
     key = shown.decisions.key if isinstance(shown, RestrictedEngine) else ""
@@ -210,14 +210,14 @@ def archive() -> Archive:
 
 
 def preferences() -> Preferences:
-    """Return the preferences of the reader who asks."""
+    """Return the preferences of the reader of the request."""
     return from_cookie(request.cookies.get(COOKIE, ""))
 
 
 def document_or_404(document_id: str) -> Document:
-    """Return a document; raises NotFound where the archive has none of this id.
+    """Return a document; raises NotFound if the archive has none with this id.
 
-    Raises HiddenError on one that may not be shown.
+    Raises HiddenError if it may not be shown.
     """
     document = archive().stored_document(document_id)
     if document is None:

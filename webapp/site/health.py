@@ -1,4 +1,4 @@
-"""Whether the service can answer."""
+"""Health checks of the service."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,7 +19,7 @@ blueprint = Blueprint("health", __name__)
 
 @dataclass(frozen=True, slots=True)
 class HealthAnswer:
-    """Whether the service can answer; `replay` tells whether captures can be played."""
+    """The health of the service; `replay` is whether playback runs."""
 
     status: Literal["ok", "unavailable"]
     version: str
@@ -32,9 +32,9 @@ class HealthAnswer:
 
 @blueprint.get("/health")
 def health() -> ResponseReturnValue:
-    """Answer 200 with the size of the archive, or 503 with the engine's words.
+    """Answer 200 with the size of the archive, or 503 with the engine's error.
 
-    `replay` tells whether captures can be played at this moment.
+    `replay` is whether playback runs at this moment.
     """
     found = service()
     try:
@@ -48,7 +48,7 @@ def health() -> ResponseReturnValue:
 
 
 def answer_shortly(app: Flask, archive: Engine | None) -> None:
-    """Have a server without pages tell in a line whether it can answer."""
+    """Add `/health`, with a line of text, to an application without pages."""
     folder = ArchiveFolder(archive) if archive is not None else None
 
     def answer() -> Response:

@@ -1,4 +1,4 @@
-"""The description of what programs can ask (OpenAPI 3.1), made from the answers' dataclasses."""
+"""The OpenAPI 3.1 description of the API, generated from the answers' dataclasses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _SCHEMAS = "#/components/schemas/{name}"
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetails:
-    """The HTTP status and a message; the place of the error in a query, or the item that is bad."""
+    """HTTP status and message; for a bad query the position of the error, or the bad item."""
 
     status: int
     message: str
@@ -32,14 +32,14 @@ class ErrorDetails:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """What is answered instead where something is wrong."""
+    """The answer to a failed request."""
 
     error: ErrorDetails
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an operation, by its name in the address."""
+    """A parameter of an operation; `place` is query, path or header."""
 
     name: str
     description: str
@@ -48,7 +48,7 @@ class Parameter:
     place: str = "query"
 
     def described(self) -> Json:
-        """Return the parameter as OpenAPI has it."""
+        """Return the parameter as an OpenAPI object."""
         required = self.required or self.place == "path"
         return {
             "name": self.name,
@@ -60,7 +60,7 @@ class Parameter:
 
 
 def paging_parameters(what: str, default: int, most: int, least: int = 0) -> tuple[Parameter, ...]:
-    """Return the parameters by which a list is asked for in parts."""
+    """Return the parameters `offset` and `limit` of a list."""
     limit: Json = {**COUNT, "minimum": least, "maximum": most, "default": default}
     return (
         Parameter("offset", f"the {what} to skip", {**COUNT, "default": 0}),
@@ -78,12 +78,11 @@ NOT_FOUND: Mapping[str, str] = {**ERRORS, "404": "there is nothing of this name"
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What programs can ask at an address.
+    """An operation of the API.
 
-    `answer` is the dataclass of a JSON answer, None where `media_types`
-    are those of files and lines. `errors` gives a meaning to each status
-    of an error; those of `plain_errors` are lines of text. `example` is
-    an address to try.
+    `answer` is the dataclass of a JSON answer, None if `media_types` are
+    of files and lines. `errors` explains each error status; with
+    `plain_errors`, errors are lines of text. `example` is an address to try.
     """
 
     id: str
@@ -99,7 +98,7 @@ class Operation:
     example: str = ""
 
     def described(self, answer: Json) -> Json:
-        """Return the operation as OpenAPI has it; `answer` is the schema of a JSON answer."""
+        """Return the operation as an OpenAPI object; `answer` is the schema of a JSON answer."""
         schema = TEXT if self.answer is None else answer
         content = {kind: {"schema": schema} for kind in self.media_types}
         error: Json = {
@@ -125,7 +124,7 @@ class Operation:
 
 
 def file_parameter(*forms: str, name: str = "suffix") -> Parameter:
-    """Return the parameter that is the end of the address of a file."""
+    """Return the path parameter for the format of a file: the end of its address."""
     return Parameter(name, "the format", {"enum": list(forms)}, place="path")
 
 
@@ -144,7 +143,7 @@ def picture_operation(
 
 
 def description(operations: Sequence[Operation], server: str) -> Json:
-    """Return the OpenAPI description of operations at an address."""
+    """Return the OpenAPI description of operations at a server address."""
     types = [ErrorAnswer, *(one.answer for one in operations if one.answer is not None)]
     schemas, components = msgspec.json.schema_components(types, ref_template=_SCHEMAS)
     answers = iter(schemas[1:])
@@ -167,7 +166,7 @@ def description(operations: Sequence[Operation], server: str) -> Json:
 
 
 def check_parameters(given: Iterable[str], known: Sequence[Parameter]) -> None:
-    """Raise UsageError on a parameter that an operation does not have."""
+    """Raise UsageError on a parameter not among the known ones."""
     names = [parameter.name for parameter in known]
     unknown = sorted(set(given) - set(names))
     if unknown:

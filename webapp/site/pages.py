@@ -1,4 +1,4 @@
-"""The pages around the search: settings, help, the API in words and described, OpenSearch."""
+"""Auxiliary pages: settings, help, API documentation and description, OpenSearch."""
 
 from flask import (
     Blueprint,
@@ -84,7 +84,7 @@ def settings() -> ResponseReturnValue:
 @blueprint.post("/settings")
 @open_to_all
 def save_settings() -> ResponseReturnValue:
-    """Keep the settings in a cookie."""
+    """Store the settings in a cookie."""
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         raise Forbidden(gettext("settings are changed from the settings page only"))
     response = redirect(url_for(".settings", saved=""))
@@ -107,13 +107,13 @@ def help_page() -> ResponseReturnValue:
 
 @blueprint.get("/searches")
 def searches() -> ResponseReturnValue:
-    """Show the searches that this browser keeps; nothing of them is sent to the service."""
+    """Show the searches saved in this browser; they are not sent to the service."""
     return render_template("searches.html")
 
 
 @blueprint.get("/api")
 def api_page() -> ResponseReturnValue:
-    """Describe the JSON API in words."""
+    """Show the documentation of the JSON API."""
     return render_template("api.html", operations=ALL_OPERATIONS)
 
 
@@ -128,13 +128,13 @@ def opensearch() -> Response:
 
 @blueprint.get("/robots.txt")
 def robots() -> Response:
-    """Keep crawlers away."""
+    """Answer with robots.txt, which excludes all crawlers."""
     return Response(ROBOTS_TXT, mimetype="text/plain")
 
 
 @blueprint.get("/favicon.ico")
 def favicon() -> ResponseReturnValue:
-    """Lead browsers that ask for an icon by habit to the one there is."""
+    """Redirect requests for the default icon to the icon of nwx."""
     return redirect(url_for("static", filename="icon.svg"), code=301)
 
 

@@ -1,4 +1,4 @@
-"""What an address asks: its parameters, each checked."""
+"""Parsing and validation of request parameters."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Arguments(Protocol):
-    """The parameters of an address, as Flask gives them."""
+    """The parameters of a request, as in Flask."""
 
     def get(self, key: str, default: str) -> str:
         """Return the first value of a parameter."""
@@ -34,9 +34,9 @@ class Arguments(Protocol):
 
 
 def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
-    """Return a text of at most `limit` characters, "" where it is not given.
+    """Return a text of at most `limit` characters, by default "".
 
-    Raises UsageError also where it is given with different values.
+    Raises UsageError on longer texts and on different values.
     """
     values = set(map(str.strip, arguments.getlist(name))) or {""}
     if len(values) > 1:
@@ -60,7 +60,7 @@ def _short(name: str, value: str, most: int) -> str:
 def different(
     name: str, given: Iterable[str], most: int = MAX_REPEATED, longest: int = MAX_VALUE
 ) -> tuple[str, ...]:
-    """Return the different values of a parameter that may be repeated."""
+    """Return the distinct values of a parameter that may be repeated; raises UsageError."""
     values = tuple(dict.fromkeys(value for value in given if value))
     if len(values) > most:
         raise UsageError.translated(
@@ -73,7 +73,7 @@ def different(
 
 
 def url(arguments: Arguments, name: str = "url") -> str:
-    """Return a URL that captures can be looked up by, "" where it is not given."""
+    """Return a valid URL with a scheme, by default ""; raises UsageError."""
     value = with_scheme(text(arguments, name, MAX_URL))
     try:
         urlkey(value)
@@ -83,7 +83,7 @@ def url(arguments: Arguments, name: str = "url") -> str:
 
 
 def needed_url(arguments: Arguments, address: str) -> str:
-    """Return the URL of an address, such as "/links"; raises UsageError where it is not given."""
+    """Return the parameter `url` of a page at `address`; raises UsageError if it is missing."""
     value = url(arguments)
     if not value:
         example = f"{address}?url=ADDRESS"
@@ -92,7 +92,7 @@ def needed_url(arguments: Arguments, address: str) -> str:
 
 
 def number_parameter(arguments: Arguments, name: str, default: int, low: int, high: int) -> int:
-    """Return a whole number between two others, `default` where it is not given."""
+    """Return a whole number from `low` to `high`, or `default`; raises UsageError."""
     value = text(arguments, name, 20)
     if not value:
         return default
@@ -110,18 +110,18 @@ def number_parameter(arguments: Arguments, name: str, default: int, low: int, hi
 
 
 def choice(arguments: Arguments, name: str, default: Choice) -> Choice:
-    """Return one of the values of an enumeration, `default` where it is not given."""
+    """Return a value of the enumeration of `default`, which is the default; raises UsageError."""
     return optional_choice(arguments, name, type(default)) or default
 
 
 def optional_choice(arguments: Arguments, name: str, kind: type[Choice]) -> Choice | None:
-    """Return one of the values of an enumeration, None where it is not given."""
+    """Return a value of an enumeration, by default None; raises UsageError."""
     value = text(arguments, name, 50)
     return kind(one_of_these(name, value, kind)) if value else None
 
 
 def one_of_these(name: str, value: str, choices: Iterable[str]) -> str:
-    """Return a value of a parameter; raises UsageError where it is none of its choices."""
+    """Return `value`; raises UsageError if it is not one of the choices."""
     choices = tuple(choices)
     if value not in choices:
         raise UsageError.translated(
@@ -134,36 +134,36 @@ def one_of_these(name: str, value: str, choices: Iterable[str]) -> str:
 
 
 def one_of(arguments: Arguments, name: str, default: int, values: Sequence[int]) -> int:
-    """Return one of some numbers, `default` where it is not given."""
+    """Return one of the given numbers, or `default`; raises UsageError."""
     value = text(arguments, name, 20)
     return int(one_of_these(name, value, map(str, values))) if value else default
 
 
 def paging(arguments: Arguments, default: int, most: int, least: int = 0) -> tuple[int, int]:
-    """Return how many rows of a list are skipped, and how many are wanted."""
+    """Return the offset and the limit of a list; raises UsageError."""
     offset = number_parameter(arguments, "offset", 0, 0, MAX_OFFSET)
     return offset, number_parameter(arguments, "limit", default, least, most)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a list: its number, counted from 1, and the rows that it has."""
+    """A page of a list: its number, counted from 1, and its number of rows."""
 
     number: int
     size: int
 
     @property
     def begin(self) -> int:
-        """The rows before those of the page."""
+        """The number of rows before the page."""
         return (self.number - 1) * self.size
 
     @property
     def end(self) -> int:
-        """The place after the first row of the next page: with it, a template knows of more."""
+        """The end of the rows to fetch: one more than the page has, to see if there are more."""
         return self.begin + self.size + 1
 
     def shown(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return what templates need of rows that were asked for from `begin` up to `end`."""
+        """Return the template variables of the rows from `begin` to `end`."""
         return {
             "page": self.number,
             "rows": rows[: self.size],
@@ -172,15 +172,15 @@ class Page:
 
 
 def list_page(arguments: Arguments, size: int, most: int = 10_000) -> Page:
-    """Return the page of a list that an address asks for."""
+    """Return the requested page of a list of at most `most` pages."""
     return Page(number_parameter(arguments, "page", 1, 1, most), size)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The parameters of an address, and the addresses that lead on from it.
+    """The parameters of an address, from which addresses of links are made.
 
-    In addresses, those that are empty or as usual are left out.
+    Addresses omit parameters that are empty or have their default in `usual`.
     """
 
     base: str
@@ -189,15 +189,15 @@ class Asked:
 
     @property
     def given(self) -> dict[str, str]:
-        """The parameters that are not as usual."""
+        """The parameters that differ from their defaults."""
         return dict(self._pairs({}))
 
     def options(self) -> dict[str, Any]:
-        """Return the parameters as options of the Python API: `from` is a word of Python."""
+        """Return the parameters as options of the Python API; `from`, a keyword, is `from_`."""
         return {"from_" if name == "from" else name: value for name, value in self.given.items()}
 
     def address(self, base: str = "", **changed: object) -> str:
-        """Return the address with some parameters changed, or the one of another page."""
+        """Return the address with some parameters changed, on page `base` if given."""
         pairs = urlencode(self._pairs(changed))
         return f"{base or self.base}?{pairs}" if pairs else base or self.base
 
@@ -211,7 +211,7 @@ class Asked:
 
 
 def filters(arguments: Arguments) -> dict[str, tuple[str, ...]]:
-    """Return the values of each filter that is set (names of FILTERS)."""
+    """Return the values of each active filter, by its name in FILTERS; raises UsageError."""
     found = {name: _values(arguments, name) for name in FILTERS}
     return {name: values for name, values in found.items() if values}
 

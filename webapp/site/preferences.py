@@ -1,4 +1,4 @@
-"""What a reader prefers: language, theme, and how results are listed."""
+"""Preferences of a reader: language, theme, and how results are listed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ COOKIE = "nwx_settings"
 COOKIE_SECONDS = 365 * 86_400
 PAGE_SIZES = (10, 20, 50, 100)
 PAGE_LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
-"""The languages that pages are in, each by its own name; the first is the one of the messages."""
+"""The languages of pages, each by its native name; messages in code are in the first."""
 
 
 class Theme(StrEnum):
-    """Colours: as the system has them, or one of two."""
+    """The colour theme: light, dark, or as set in the system."""
 
     AUTO = "auto"
     LIGHT = "light"
@@ -31,9 +31,9 @@ class Theme(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What a reader has chosen; each address can say otherwise.
+    """The choices of a reader; parameters of an address override them.
 
-    `language` is one of PAGE_LANGUAGES, "" for the one that the browser asks for.
+    `language` is one of PAGE_LANGUAGES, "" for the browser's preference.
     """
 
     per_page: int = PAGE_SIZES[0]
@@ -44,7 +44,7 @@ class Preferences:
 
 
 def read_preferences(values: Mapping[str, str]) -> Preferences:
-    """Return the preferences among some values; what is no known choice counts as not made."""
+    """Return the preferences in some values; unknown choices become defaults."""
     default = Preferences()
     per_page = values.get("per_page", "")
     collapse = values.get("collapse", "")
@@ -60,15 +60,15 @@ def read_preferences(values: Mapping[str, str]) -> Preferences:
 
 
 def from_cookie(cookie: str) -> Preferences:
-    """Return the preferences that a cookie holds; a broken cookie holds none."""
+    """Return the preferences in a cookie; defaults if it is broken."""
     return read_preferences(dict(parse_qsl(cookie[:500])))
 
 
 def page_language(cookie: str, accepted: str) -> str:
-    """Return the language for a reader: as set in the cookie, else as the browser asks for one.
+    """Return the language for a reader: set in the cookie, else preferred by the browser.
 
-    `accepted` is a header Accept-Language; where it names none of
-    PAGE_LANGUAGES, pages are in English.
+    `accepted` is an Accept-Language header; if it has none of PAGE_LANGUAGES,
+    pages are in English.
     """
     asked = parse_accept_header(accepted[:1_000], LanguageAccept).values()
     names = (language.partition("-")[0].lower() for language in asked)
@@ -76,7 +76,7 @@ def page_language(cookie: str, accepted: str) -> str:
 
 
 def to_cookie(preferences: Preferences) -> str:
-    """Return the value of the cookie that keeps the preferences."""
+    """Return the value of the cookie for preferences."""
     return urlencode(
         {
             "per_page": preferences.per_page,
@@ -89,24 +89,24 @@ def to_cookie(preferences: Preferences) -> str:
 
 
 FOR_PROGRAMS = ("/api/", "/urls", "/cdx", "/dedup", "/health")
-"""What addresses begin with that programs ask: their answers are English, whoever asks."""
+"""Path prefixes of APIs for programs: their answers are always in English."""
 
 _ENGLISH = Locale("en", "GB")
-"""Writes dates and numbers for English pages: day before month, 24 hours."""
+"""The locale of English pages: day before month, 24 hours."""
 
 
 def prepare_languages(app: Flask) -> None:
-    """Let the pages of an application be in the language of whoever asks.
+    """Set up an application to answer in the language of the reader.
 
     Messages are marked with `_` in templates and with `gettext` and its
-    kin in Python, and translated by the catalogues of `translations/`.
+    variants in Python, and translated by the catalogues in `translations/`.
     """
     app.jinja_env.policies["ext.i18n.trimmed"] = True
     Babel(app, locale_selector=chosen_language)
 
 
 def chosen_language() -> str:
-    """Return the language for a request: as set, else as its browser asks, else English."""
+    """Return the language of a request: set by the reader, else the browser's, else English."""
     if not has_request_context() or request.path.startswith(FOR_PROGRAMS):
         return "en"
     accepted = request.headers.get("Accept-Language", "")
@@ -114,12 +114,12 @@ def chosen_language() -> str:
 
 
 def page_locale() -> Locale:
-    """Return the locale that numbers, dates and names of languages are written in."""
+    """Return the locale for numbers, dates and names of languages on the page."""
     locale = get_locale()
     return locale if locale is not None and locale.language != "en" else _ENGLISH
 
 
 @cache
 def locale_of(language: str) -> Locale:
-    """Return the locale that numbers and dates of pages in a language are written in."""
+    """Return the locale for numbers and dates of pages in a language."""
     return _ENGLISH if language == "en" else Locale(language)

@@ -1,7 +1,7 @@
-"""Questions of pages and programs: so many are answered at once, each within a deadline.
+"""Limits on questions of pages and programs: how many run at once, and their deadlines.
 
-Searches and facet questions have places of their own, and together fewer
-than there are threads: whatever is asked, /health still answers.
+Searches and facet questions have separate places, in total fewer than there
+are threads: /health is always answered.
 """
 
 import threading
@@ -20,7 +20,7 @@ from nwx.settings import DEFAULT_SEARCH_SECONDS
 _T = TypeVar("_T")
 
 _WAIT_SECONDS = 1.0
-"""So long a question waits for a place, unless another has waited in vain since one was free."""
+"""How long a question waits for a place, unless one timed out since a place was last freed."""
 
 _LOOK_SECONDS = 0.2
 
@@ -49,7 +49,7 @@ class QuestionPool:
         return self._wait(future, work, is_wanted)
 
     def _take_place(self) -> None:
-        # Once one has waited in vain the others do not: they would fill all threads of a server.
+        # After one timeout, others do not wait: they would occupy all threads of the server.
         if self._places.acquire(timeout=0 if self._overloaded else _WAIT_SECONDS):
             return
         self._overloaded = True
@@ -71,17 +71,17 @@ class QuestionPool:
                 return future.result(_LOOK_SECONDS)
             except NotYet:
                 if future.done():
-                    raise  # the question's own
+                    raise  # the question's own error
             if not is_wanted():
                 work.cancel()
                 raise QuestionTimeoutError("nobody waits for the answer any more")
             if over:
                 raise timed_out(self._seconds)
-            # Once more round: a question that looks at its deadline says itself why it stopped.
+            # One more round: a question that checks its deadline raises a better error.
             over = work.remaining_seconds() == 0
 
     def close(self) -> None:
-        """Refuse new questions; running ones finish by themselves."""
+        """Refuse new questions; do not wait for running ones."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -90,12 +90,12 @@ _Answer = TypeVar("_Answer")
 _EXTENSION = "nwx-questions"
 
 FACETS_SECONDS = 60.0
-"""A facet question may have to read all captures first, once for all questions."""
+"""Long enough for the first facet question to read all captures, once for all questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionLimits:
-    """How many searches, facet questions and exports at once, and the seconds of a search."""
+    """The most concurrent searches, facet questions and exports, and the seconds of a search."""
 
     searches: int = 4
     facets: int = 2
@@ -107,7 +107,7 @@ USUAL_LIMITS = QuestionLimits()
 
 
 def limits_for(threads: int, search_seconds: float) -> QuestionLimits:
-    """Return the limits of a server with so many threads."""
+    """Return the limits of a server with a number of threads."""
     half, quarter = max(1, threads // 2), max(1, threads // 4)
     return QuestionLimits(half, quarter, half, search_seconds)
 
@@ -125,10 +125,10 @@ def prepare_limits(app: Flask, limits: QuestionLimits) -> None:
 
 
 def answer_search(search: Callable[[], _Answer]) -> _Answer:
-    """Return what a search finds; another thread calls it.
+    """Return the result of a search, which runs in another thread.
 
-    Raises EngineBusyError where too many are being answered, and
-    QuestionTimeoutError where it takes too long or the client has left.
+    Raises EngineBusyError if too many are running, and QuestionTimeoutError
+    if it takes too long or the client has disconnected.
     """
     return _questions().searches.answer(search, client_waits(request.environ))
 
@@ -139,9 +139,9 @@ def answer_facets(question: Callable[[], _Answer]) -> _Answer:
 
 
 class Export:
-    """An export that is under way; ending it, which may be done twice, makes room for another.
+    """A running export; ending it, which may be done twice, releases its place.
 
-    Raises EngineBusyError where too many are under way.
+    Raises EngineBusyError if too many are running.
     """
 
     def __init__(self) -> None:
@@ -151,14 +151,14 @@ class Export:
         self._ended = False
 
     def pieces(self, found: Iterable[str]) -> Iterator[str]:
-        """Stream the pieces of the export, and end it after the last."""
+        """Yield the pieces of the export, and end it after the last."""
         try:
             yield from found
         finally:
             self.end()
 
     def end(self) -> None:
-        """Make room for another export."""
+        """Release the place of the export."""
         if not self._ended:
             self._ended = True
             self._places.release()
@@ -170,6 +170,6 @@ def _questions() -> _Questions:
 
 
 def client_waits(environ: Mapping[str, Any]) -> Callable[[], bool]:
-    """Return what tells whether the client of a request is still there, as the server knows."""
+    """Return a function that returns whether the client of a request is still connected."""
     has_left = environ.get("nwx.client_has_left")
     return (lambda: not has_left()) if has_left else (lambda: True)

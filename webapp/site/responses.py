@@ -1,4 +1,4 @@
-"""The answers of routes: JSON, files, errors in the form that the asker reads; compressed."""
+"""Responses of routes: JSON, files, errors in a format for the client, and compression."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -40,9 +40,9 @@ def json_answer(answer: object, status: int = 200) -> Response:
 
 
 def form_of(forms: Mapping[str, _Form], suffix: str, refusal: LazyString) -> _Form:
-    """Return what is known of a form by the end of an address.
+    """Return the entry of `forms` for the end of an address.
 
-    Raises NotFound where it is unknown; `refusal` has `choices` and `suffix`.
+    Raises NotFound if it is unknown; `refusal` has `choices` and `suffix`.
     """
     if suffix not in forms:
         raise NotFound(str(refusal) % {"choices": ", ".join(forms), "suffix": repr(suffix)})
@@ -52,8 +52,8 @@ def form_of(forms: Mapping[str, _Form], suffix: str, refusal: LazyString) -> _Fo
 def exported_file(name: str, media_type: str, begin: Callable[[], Iterable[str]]) -> Response:
     """Return a file whose pieces are made while it is sent.
 
-    What `begin` raises is raised here, so that an error can still be told.
-    Raises EngineBusyError where too many exports are under way.
+    Errors of `begin` are raised, so that an error can still be answered.
+    Raises EngineBusyError if too many exports are running.
     """
     export = Export()
     try:
@@ -84,13 +84,13 @@ _BUSY_HEADING = lazy_gettext("The archive is busy")
 
 
 def register_failures(app: Flask) -> None:
-    """Answer every error of an application in the form that the asker reads."""
+    """Register handlers that answer every error of an application in a format for the client."""
     app.register_error_handler(NwxError, _known)
     app.register_error_handler(HTTPException, _http)
 
 
 def status_of(error: NwxError) -> int:
-    """Return the HTTP status that fits an error."""
+    """Return the HTTP status of an error."""
     if isinstance(error, (NotBuiltError, UnknownCrawlError)):
         return 404
     if isinstance(error, UsageError):
@@ -114,7 +114,7 @@ def _known(error: NwxError) -> Response:
     if isinstance(error, WithheldError):
         heading = str(_HEADINGS[451])
     message = error_text(error)
-    if isinstance(error, NotBuiltError):  # its own words name a folder of this machine
+    if isinstance(error, NotBuiltError):  # its message has a local path
         message = gettext("the links of this archive were never inverted")
         if request.path.startswith("/api/"):
             message += "; run nwx invert-links"
@@ -125,7 +125,7 @@ _MESSAGES = {
     405: lazy_gettext("this address does not take such requests"),
     500: lazy_gettext("the service could not answer; its log says why"),
 }
-"""In the place of what Werkzeug says in English."""
+"""Translatable messages that replace Werkzeug's English ones."""
 
 
 def _http(error: HTTPException) -> Response | HTTPException:
@@ -144,18 +144,18 @@ def _http(error: HTTPException) -> Response | HTTPException:
 
 
 def no_page() -> Response:
-    """Return that there is no page at the address that was asked for."""
+    """Return the 404 response for an address without a page."""
     return error_answer(404, gettext("there is no page %(path)s", path=request.path))
 
 
 def error_answer(status: int, message: str, heading: str = "", **details: Any) -> Response:
-    """Return an error in the form that fits the address asked for."""
+    """Return an error response in the format of the requested address: JSON, text or HTML."""
     if request.path.startswith(("/api/", "/urls")) or request.path == "/health":
         response = jsonify(answer_to_json(ErrorAnswer(ErrorDetails(status, message, **details))))
     elif request.path.startswith(("/cdx", "/replay-refusal")):
         response = Response(f"{message}\n", mimetype="text/plain")
     elif request_ctx.url_adapter is None:
-        # The request itself is at fault, and a page has addresses that are made of it.
+        # The request itself is bad, and a page would need addresses made from it.
         response = Response(f"{message}\n", mimetype="text/plain")
     else:
         heading = heading or str(_HEADINGS.get(status, gettext("Something went wrong")))
@@ -168,11 +168,11 @@ def error_answer(status: int, message: str, heading: str = "", **details: Any) -
 
 
 WORTH_BYTES = 1_400
-"""Less fits into one packet either way."""
+"""Shorter responses fit into one packet uncompressed."""
 
 _LEVEL = 2
 _COMPRESSING = frozenset(("cdx", "memento"))
-"""The blueprints whose answers are compressed where they are made, or on purpose are not."""
+"""The blueprints that decide on compression themselves."""
 
 _TYPES = frozenset(
     (
@@ -185,13 +185,13 @@ _TYPES = frozenset(
 
 
 def register_compression(app: Flask) -> None:
-    """Compress the answers of an application where clients ask for it."""
+    """Make an application compress responses if clients accept it, and mark CSV for Excel."""
     app.after_request(_compress)
     app.after_request(_mark_csv)
 
 
 def _mark_csv(response: Response) -> Response:
-    """Begin a CSV file with a byte order mark where `excel` is asked for."""
+    """Begin a CSV file with a byte order mark if the request has `excel`."""
     if response.mimetype == "text/csv" and request.args.get("excel"):
         response.response = chain((BYTE_ORDER_MARK.encode(),), response.iter_encoded())
         response.headers.pop("Content-Length", None)
@@ -212,7 +212,7 @@ def _compress(response: Response) -> Response:
 
 
 def _may_be_compressed(response: Response) -> bool:
-    """Return whether an answer is whole, a text, and not compressed yet."""
+    """Return whether a response is not streamed, is text, and is not compressed yet."""
     if request.blueprint in _COMPRESSING:
         return False
     if response.is_streamed or response.direct_passthrough or response.content_encoding:

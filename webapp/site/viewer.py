@@ -1,4 +1,4 @@
-"""Who asks: the viewer of a request, and the passes by which playback asks in their place."""
+"""The viewer of a request, and signed passes with which playback sends requests for viewers."""
 
 import ipaddress
 from collections.abc import Callable, Iterable
@@ -17,11 +17,11 @@ PASS_HEADER = "X-Nwx-Viewer"
 PASS_ENVIRON = "HTTP_X_NWX_VIEWER"
 _LINK_SECONDS, _HEADER_SECONDS = 60, 300
 PASS_COOKIE_SECONDS = 8 * 3_600
-"""So long playback knows who has logged in; roles are those of now."""
+"""How long playback remembers a logged-in user; roles are always current."""
 
 
 class ViewerPasses:
-    """Makes and reads passes with the key of a running playback."""
+    """Signs and verifies passes with the key of a running playback."""
 
     def __init__(self, key: str) -> None:
         self._links = URLSafeTimedSerializer(key, salt="playback link")
@@ -29,27 +29,27 @@ class ViewerPasses:
         self._headers = URLSafeTimedSerializer(key, salt="playback question")
 
     def link(self, user: str) -> str:
-        """Return what leads a user to playback; "" is nobody."""
+        """Return the pass in a link to playback for a user; "" is nobody."""
         return _text(self._links.dumps(user))
 
     def user_of_link(self, text: str) -> str | None:
-        """Return the user of a link, None where it is not ours, or too old."""
+        """Return the user of a link's pass, None if it is invalid or too old."""
         return _user(_read(self._links, text, _LINK_SECONDS))
 
     def cookie(self, user: str) -> str:
-        """Return what playback keeps in a browser."""
+        """Return the pass that playback stores in the browser's cookie."""
         return _text(self._cookies.dumps(user))
 
     def user_of_cookie(self, text: str) -> str:
-        """Return the user of a cookie, "" where it is not ours, or too old."""
+        """Return the user of a cookie's pass, "" if it is invalid or too old."""
         return _user(_read(self._cookies, text, PASS_COOKIE_SECONDS)) or ""
 
     def header(self, address: str, user: str) -> str:
-        """Return the value of the header that tells for whom playback asks."""
+        """Return the value of the header for a request of playback on behalf of a viewer."""
         return _text(self._headers.dumps([address, user]))
 
     def asker(self, text: str) -> tuple[str, str] | None:
-        """Return the address and the user of a header, None where it is not ours."""
+        """Return the address and the user of a header's pass, None if it is invalid."""
         found = _read(self._headers, text, _HEADER_SECONDS)
         if isinstance(found, list) and [type(part) for part in found] == [str, str]:
             return found[0], found[1]
@@ -72,24 +72,24 @@ def _user(found: Any) -> str | None:
 
 
 VIEWER_EXTENSION = "nwx-viewer"
-"""What an application finds viewers with: a `FindViewer`; without it nobody is a user."""
+"""The application's `FindViewer`; without it, there are no users."""
 
 FindViewer = Callable[[], Viewer]
-"""Returns the viewer of the request that is answered; called within its context."""
+"""Returns the viewer of the current request; called within its context."""
 
 NAMED_EXTENSION = "nwx-named-viewer"
-"""How an application names users to playback: `PlaybackNames`; without it there are none."""
+"""The application's `PlaybackNames`; without it, playback has no users."""
 
 PASSES_EXTENSION = "nwx-viewer-passes"
-"""The passes of the playback that runs beside an application."""
+"""The passes of the application's playback process."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackNames:
-    """The names by which playback knows users.
+    """The names of users in playback.
 
-    `name` returns that of the viewer of a request, "" for nobody; `find`
-    the viewer at an address of such a name, with the role that they have now.
+    `name` returns the name of a request's viewer, "" for nobody; `find`
+    returns the viewer for an address and such a name, with the current role.
     """
 
     name: Callable[[], str]
@@ -100,10 +100,10 @@ _FOUND = "nwx.viewer"
 
 
 def viewer() -> Viewer:
-    """Return the viewer of the request that is answered.
+    """Return the viewer of the current request.
 
-    Without accounts that is a reader at the address that the request comes
-    from. It is found once a request.
+    Without accounts, that is a reader at the client's address. The result is
+    cached for the request.
     """
     environ = request.environ
     found: Viewer | None = environ.get(_FOUND)
@@ -116,13 +116,13 @@ def viewer() -> Viewer:
 
 
 def found_viewer() -> Viewer | None:
-    """Return the viewer of the request if its answer has looked at them, else None."""
+    """Return the viewer of the request if it has been looked up, else None."""
     found: Viewer | None = request.environ.get(_FOUND)
     return found
 
 
 def viewer_of(app: Flask, environ: dict[str, Any]) -> Viewer:
-    """Return the viewer of a request that is answered outside the application's routes."""
+    """Return the viewer of a request outside the application's routes."""
     found: Viewer | None = environ.get(_FOUND)
     if found is not None:
         return found
@@ -138,10 +138,10 @@ def viewer_of(app: Flask, environ: dict[str, Any]) -> Viewer:
 
 
 def _passed(extensions: dict[str, Any], environ: dict[str, Any]) -> Viewer:
-    """Return the viewer for whom playback asks.
+    """Return the viewer on whose behalf playback sends a request.
 
-    Who sends a header of their own making is nobody, at the address that
-    they have: they see neither more nor less for it than anybody there.
+    The sender of a forged header is nobody at the client's address, and
+    sees neither more nor less than anybody there.
     """
     passes: ViewerPasses | None = extensions.get(PASSES_EXTENSION)
     asker = passes.asker(environ[PASS_ENVIRON]) if passes is not None else None
@@ -153,7 +153,7 @@ def _passed(extensions: dict[str, Any], environ: dict[str, Any]) -> Viewer:
 
 
 def _far_address(environ: dict[str, Any]) -> str:
-    """Return the address of a request, "" for this machine's own, from which playback asks."""
+    """Return the address of a request, "" for loopback addresses, which playback uses."""
     address = str(environ.get("REMOTE_ADDR", ""))
     try:
         is_near = ipaddress.ip_address(address.partition("%")[0]).is_loopback
@@ -163,61 +163,60 @@ def _far_address(environ: dict[str, Any]) -> str:
 
 
 def playback_name() -> str | None:
-    """Return what names the viewer to playback, "" for nobody, None where there are no users."""
+    """Return the viewer's name in playback, "" for nobody, None if there are no users."""
     names: PlaybackNames | None = current_app.extensions.get(NAMED_EXTENSION)
     return None if names is None else names.name()
 
 
 def is_for_another() -> bool:
-    """Tell whether playback asks, in place of its reader: it reads, and never writes."""
+    """Return whether playback sends the request on behalf of a reader; it may only read."""
     return PASS_ENVIRON in request.environ
 
 
 def viewer_at_address() -> Viewer:
-    """Return a reader of whom nothing is known but the address."""
+    """Return a reader known only by the client's address."""
     return Viewer(request.remote_addr or "")
 
 
 def forget_viewer() -> None:
-    """Have the viewer of a request found anew, after a login or logout."""
+    """Drop the cached viewer of the request, after a login or logout."""
     request.environ.pop(_FOUND, None)
 
 
 ARRIVAL = "/nwx-viewer"
-"""Where a reader arrives with a link that names them."""
+"""The path of playback for links with a pass."""
 
 _COOKIE = "nwx_playback"
 _START = "/replay/"
 
 
 class PlayerViewers:
-    """Knows who sends a request to playback."""
+    """Identifies the senders of requests to playback."""
 
     def __init__(self, passes: ViewerPasses) -> None:
         self._passes = passes
 
     def user(self, environ: dict[str, Any]) -> str:
-        """Return what names whoever sends a request, "" for nobody."""
+        """Return the name of a request's sender, "" for nobody."""
         cookies = parse_cookie(environ).getlist(_COOKIE)
-        # Captures can set cookies of this name for their paths, which pass for nobody's.
+        # Captures can set cookies of this name for their paths; these are invalid.
         known = filter(None, map(self._passes.user_of_cookie, cookies))
         return str(environ.get(REMOTE_USER) or next(known, ""))
 
     def header(self, environ: dict[str, Any]) -> str:
-        """Return the header by which playback asks in place of whoever sends a request."""
+        """Return the header with which playback acts on behalf of a request's sender."""
         return self._passes.header(str(environ.get("REMOTE_ADDR", "")), self.user(environ))
 
     def nobody(self) -> str:
-        """Return the header of a question that nobody in particular asks."""
+        """Return the header of a request without a viewer."""
         return self._passes.header("", "")
 
     def arrived(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes] | None:
-        """Keep the user of a link, and lead on to the capture; None for all other requests.
+        """Store the user of a link in a cookie and redirect to the capture; else return None.
 
-        The cookie is for this process alone: scripts of archived pages
-        cannot read it.
+        Scripts of archived pages cannot read the cookie (HttpOnly).
         """
         if environ.get("PATH_INFO") != ARRIVAL:
             return None
@@ -240,7 +239,7 @@ class PlayerViewers:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, "" where it has none."""
+    """Return the host of a URL, or ""."""
     try:
         return urlsplit(url if "://" in url else f"http://{url}").hostname or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Texts, numbers, dates, sizes and errors in the language of the page, in templates too."""
+"""Texts, numbers, dates, sizes and errors in the language of the page; template translation."""
 
 import re
 import threading
@@ -28,34 +28,34 @@ from webapp.site.preferences import locale_of, page_locale
 SAFE_SCHEMES = frozenset({"http", "https", "ftp"})
 MAX_SHOWN_URL = 120
 _KEPT = 8_192
-"""So many numbers, and as many dates, are kept in words: pages of one archive have the same."""
+"""The most formatted numbers, and dates, in caches: pages of an archive repeat the same ones."""
 
 _UNITS = ("kilobyte", "megabyte", "gigabyte", "terabyte")
 
 
 @lru_cache(_KEPT, typed=True)
 def grouped_in(language: str, number: int) -> str:
-    """Return a number with its thousands grouped as a language does."""
+    """Return a number with thousands separators of a language."""
     return format_decimal(number, locale=locale_of(language))
 
 
 def grouped(number: int) -> str:
-    """Return a number with its thousands grouped as the language of the page does."""
+    """Return a number with thousands separators of the language of the page."""
     return grouped_in(page_locale().language, number)
 
 
 def number(value: float) -> str:
-    """Return a number with the digits that it needs, as the language of the page has it."""
+    """Return a number in the language of the page, with at most three decimals."""
     return format_decimal(value, locale=page_locale())
 
 
 def decimal(number: float, digits: int = 2) -> str:
-    """Return a number with so many digits after the point, as the language of the page has it."""
+    """Return a number in the language of the page, with a fixed number of decimals."""
     return format_decimal(number, f"#,##0.{'0' * digits}", locale=page_locale())
 
 
 def percentage(share: float, digits: str = "") -> str:
-    """Return a share of 1 as a percentage, whole, or with `digits` of a pattern: "#", "0"."""
+    """Return a share of 1 as a whole percentage, or with decimals by a pattern: "#", "0"."""
     locale = page_locale()
     pattern = locale.percent_formats[None].pattern
     return format_percent(
@@ -64,13 +64,13 @@ def percentage(share: float, digits: str = "") -> str:
 
 
 def total_words(total: Total) -> str:
-    """Return a count, with a word where it is a lower bound."""
+    """Return a count in words: "at least" if it is a lower bound."""
     words = grouped(total.value)
     return words if total.relation == "eq" else gettext("at least %(count)s", count=words)
 
 
 def size(length: int | None) -> str:
-    """Return a number of bytes in a unit of its size."""
+    """Return a number of bytes with a suitable decimal unit, such as "1.5 MB"."""
     if length is None:
         return gettext("unknown")
     locale = page_locale()
@@ -82,64 +82,64 @@ def size(length: int | None) -> str:
         if value < 999.5 or unit == _UNITS[-1]:
             break
     text = format_unit(float(f"{value:.3g}"), f"digital-{unit}", "short", locale=locale)
-    return text.replace("kbyte", "kB")  # what CLDR has in German for exactly one
+    return text.replace("kbyte", "kB")  # CLDR's German form for exactly one
 
 
 @lru_cache(_KEPT)
 def date_in(language: str, timestamp: str) -> str:
-    """Return the day of a timestamp in the words of a language, a damaged one as it is."""
+    """Return the day of a timestamp in a language; damaged timestamps are unchanged."""
     instant = _instant(timestamp)
     return format_skeleton("yMMMd", instant, locale=locale_of(language)) if instant else timestamp
 
 
 def date(timestamp: str) -> str:
-    """Return the day of a timestamp in words, a damaged one as it is."""
+    """Return the day of a timestamp in the language of the page, or a damaged one unchanged."""
     return date_in(page_locale().language, timestamp)
 
 
 @lru_cache(_KEPT)
 def when_in(language: str, timestamp: str) -> Markup:
-    """Return the day of a timestamp in the words of a language, as an element of a page."""
+    """Return the day of a timestamp in a language as a `<time>` element."""
     instant = iso(timestamp)
     attribute = Markup(' datetime="{}"').format(instant) if instant else ""
     return Markup("<time{}>{}</time>").format(attribute, date_in(language, timestamp))
 
 
 def when(timestamp: str) -> Markup:
-    """Return the day of a timestamp in words, as an element of a page."""
+    """Return the day of a timestamp in the language of the page as a `<time>` element."""
     return when_in(page_locale().language, timestamp)
 
 
 def moment(timestamp: str) -> str:
-    """Return day and time of a timestamp in words, a damaged one as it is."""
+    """Return day and UTC time of a timestamp in words; damaged timestamps are unchanged."""
     instant = _instant(timestamp)
     return f"{date(timestamp)}, {instant:%H:%M:%S} UTC" if instant else timestamp
 
 
 def clock(timestamp: str) -> str:
-    """Return the time of day of a timestamp."""
+    """Return the time of day of a timestamp; damaged timestamps are unchanged."""
     instant = _instant(timestamp)
     return f"{instant:%H:%M:%S}" if instant else timestamp
 
 
 def iso(timestamp: str) -> str:
-    """Return a timestamp as machines read it in pages, "" for a damaged one."""
+    """Return a timestamp in ISO 8601, "" for a damaged one."""
     instant = _instant(timestamp)
     return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0") if instant else ""
 
 
 def language_in(page_language: str, code: str) -> str:
-    """Return the name of a language in that of a page, or its code where it has none."""
+    """Return the name of a language in the language of a page, or its code if it has none."""
     return str(locale_of(page_language).languages.get(code, code))
 
 
 def language(code: str) -> str:
-    """Return the name of a language in the one of the page, or its code where it has none."""
+    """Return the name of a language in the language of the page, or its code if it has none."""
     return language_in(page_locale().language, code)
 
 
 def country(code: str) -> str:
-    """Return the name of a country in the language of the page; an unknown one as it is."""
+    """Return the name of a country in the language of the page; unknown ones are unchanged."""
     names = page_locale().territories
     by_name = {name: one for one, name in locale_of("en").territories.items()}
     return str(names.get(by_name.get(code, code), code)) or gettext("elsewhere")
@@ -184,14 +184,14 @@ _NAMES = {
 
 
 def named(kind: str) -> str:
-    """Return a kind of link, entity or status in words, an unknown one as it is."""
+    """Return the name of a kind of link, entity or status; unknown kinds are unchanged."""
     return str(_NAMES.get(kind, kind))
 
 
 def filters_in(language: str) -> dict[str, Callable[..., str]]:
-    """Return the filters that templates use most, for pages in a language.
+    """Return the most used template filters, for pages in a fixed language.
 
-    They need not ask for the language of the page each time.
+    They save looking up the language of the page each time.
     """
     usual: dict[str, Callable[..., str]]
     usual = {"grouped": grouped_in, "date": date_in, "when": when_in, "language": language_in}
@@ -199,7 +199,7 @@ def filters_in(language: str) -> dict[str, Callable[..., str]]:
 
 
 def safe_url(url: str) -> str:
-    """Return an archived URL that may stand behind a link, "" for `javascript:` and its like."""
+    """Return an archived URL that is safe as a link target, "" for `javascript:` and others."""
     try:
         parts = urlsplit(url.strip())
     except ValueError:
@@ -208,7 +208,7 @@ def safe_url(url: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL short enough for a line: both ends are kept."""
+    """Return a URL without http(s)://, shortened in the middle to fit on a line."""
     shown = url.removeprefix("http://").removeprefix("https://")
     if len(shown) <= MAX_SHOWN_URL:
         return shown
@@ -223,9 +223,9 @@ def _instant(timestamp: str) -> datetime | None:
 
 
 def error_text(error: NwxError | ErrorText) -> str:
-    """Return what an error says in the language of the page.
+    """Return the message of an error in the language of the page.
 
-    Texts that archives, servers and systems give are shown as they are.
+    Texts from archives, servers and systems are not translated.
     """
     text = error.text if isinstance(error, NwxError) else error
     if not text.values:
@@ -246,12 +246,12 @@ _PLAIN = frozenset((str, int, type(None)))
 
 
 def kept_addresses() -> Callable[..., str]:
-    """Return what gives addresses as `url_for` does, for one application.
+    """Return a `url_for` with a cache, for one application.
 
-    Those that were asked for lately are kept: each page has the same ones
-    at its top, and building one takes much longer than looking it up. What
-    depends on more than the path that the service is found at is built
-    anew: whole addresses, and those of the same blueprint.
+    The same addresses are at the top of each page, and building one takes
+    much longer than looking it up. Addresses that depend on more than the
+    root path are not cached: external ones, and endpoints relative to the
+    current blueprint.
     """
 
     @lru_cache(_KEPT_ADDRESSES)
@@ -267,7 +267,7 @@ def kept_addresses() -> Callable[..., str]:
 
 
 def _is_path(endpoint: str, values: dict[str, Any]) -> bool:
-    """Tell whether an address is a path that is the same on all pages."""
+    """Return whether an address is a path that is the same on all pages."""
     return has_request_context() and not endpoint.startswith(".") and "_external" not in values
 
 
@@ -276,7 +276,7 @@ _GETTEXT = ("_", "gettext")
 
 
 class _PageCodeGenerator(CodeGenerator):
-    """Has what a template writes escaped by `written` of its environment."""
+    """Generates templates whose output is escaped by the environment's `written`."""
 
     def _output_child_pre(self, node: nodes.Expr, frame: Any, finalize: Any) -> None:
         if frame.eval_ctx.volatile or not frame.eval_ctx.autoescape or finalize.src is not None:
@@ -286,12 +286,12 @@ class _PageCodeGenerator(CodeGenerator):
 
 
 class TranslatedEnvironment(Environment):
-    """Gives the templates of the language that whoever asks reads.
+    """A Jinja environment that compiles templates separately for each language.
 
-    Looking up a message and marking it as safe takes longer than writing
-    it: a page has a hundred of them. So each language has an environment
-    of its own, which shares all but the compiled templates. Messages whose
-    form depends on a number are looked up when a page is made.
+    Looking up a message and marking it as safe takes longer than writing it,
+    and a page has a hundred of them. So each language has a separate
+    environment, which shares all but the compiled templates. Plural forms are
+    looked up when a page is rendered.
     """
 
     code_generator_class = _PageCodeGenerator
@@ -313,14 +313,14 @@ class TranslatedEnvironment(Environment):
 
     @staticmethod
     def written(value: object) -> str:
-        """Return a value as the text of a page, which is joined and not escaped again."""
+        """Return a value as escaped text of a page."""
         if type(value) is Markup or (type(value) is str and not _MARKUP.search(value)):
             return value
         return str(value) if type(value) is int else escape(value)
 
     def _of_page(self) -> "TranslatedEnvironment":
         if self._messages is not None:
-            return self  # the template of a language includes others of it
+            return self  # templates include others of the same language
         locale = get_locale()
         if locale is None:
             return self
@@ -338,7 +338,7 @@ class TranslatedEnvironment(Environment):
             return self._of_languages[language]
 
     def _generate(self, source: nodes.Template, *given: Any, **options: Any) -> str:
-        """Return the Python code of a template; this is a hook of Jinja."""
+        """Return the Python code of a template, with messages translated; a hook of Jinja."""
         if self._messages is not None:
             self._messages.visit(source)
             source.set_environment(self)
@@ -346,12 +346,12 @@ class TranslatedEnvironment(Environment):
 
 
 def _translations() -> Any:
-    """Return the messages in the language of the page."""
+    """Return the message catalogue of the page's language."""
     return flask_babel.get_translations()  # type: ignore[attr-defined]  # missing in its stub
 
 
 def _plural_messages(translations: Any) -> Callable[..., Markup]:
-    """Return `ngettext` of templates for the messages of a language."""
+    """Return the `ngettext` for templates in the language of a catalogue."""
 
     def ngettext(singular: str, plural: str, number: int, /, **values: Any) -> Markup:
         values.setdefault("num", number)
@@ -361,17 +361,17 @@ def _plural_messages(translations: Any) -> Callable[..., Markup]:
 
 
 class _Messages(NodeTransformer):
-    """Puts translations in the place of the calls that look them up."""
+    """Replaces gettext calls in a template by their translations."""
 
     def __init__(self, translations: Any) -> None:
         self._translated = translations.ugettext
 
     def get_visitor(self, node: nodes.Node) -> Any:
-        """Return what visits a node, None where only those in it are looked at."""
+        """Return the visitor of a node, None if only its children are visited."""
         return self._visit_call if isinstance(node, nodes.Call) else None
 
     def _visit_call(self, node: nodes.Call) -> nodes.Expr:
-        """Return what takes the place of a call, the call itself where it is no message."""
+        """Return the replacement of a call, or the call itself if it looks up no message."""
         self.generic_visit(node)
         message = _message(node)
         if message is None:
@@ -388,7 +388,7 @@ class _Messages(NodeTransformer):
 
 
 def _message(node: nodes.Call) -> str | None:
-    """Return the message that a call looks up, None where it is another call."""
+    """Return the message that a call looks up, None for other calls."""
     if not (isinstance(node.node, nodes.Name) and node.node.name in _GETTEXT):
         return None
     plain = len(node.args) == 1 and node.dyn_args is None and node.dyn_kwargs is None
@@ -396,5 +396,5 @@ def _message(node: nodes.Call) -> str | None:
 
 
 def _safe(text: str, node: nodes.Call) -> nodes.Expr:
-    """Return a message as text of a page: it may have markup, its values are escaped."""
+    """Return a message as safe text: it may contain markup; its values are escaped."""
     return nodes.MarkSafeIfAutoescape(nodes.Const(text, lineno=node.lineno), lineno=node.lineno)

@@ -1,1 +1,1 @@
-"""Who uses the pages: logins, guards on what writes, the page of access rules."""
+"""Users of the pages: logins, guards of routes that write, the page of access rules."""

@@ -1,4 +1,4 @@
-"""The page of access rules, the form that changes them, and the marks of what is hidden."""
+"""The page of access rules with their forms, and the marks of hidden captures."""
 
 import re
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ _SEPARATORS = re.compile(r"[\s,;]+")
 
 
 def _stored(form: parameters.Arguments) -> AccessRule:
-    """Store the rule that a form describes; raises UsageError where it is none."""
+    """Store the rule in a form; raises UsageError if it is incomplete or invalid."""
     values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in RULE_FIELDS}
     if values["action"] not in set(Action):
         raise UsageError(gettext("choose an action"))
@@ -67,7 +67,7 @@ def _stored(form: parameters.Arguments) -> AccessRule:
 
 
 def _decision(form: parameters.Arguments) -> Decision:
-    """Return what is decided about the capture of a form; raises UsageError for no URL."""
+    """Return the decision of the rules about the capture in a form; raises UsageError."""
     values = {name: parameters.text(form, name, MOST_FIELD_CHARACTERS) for name in TEST_FIELDS}
     return archive().decide(**values).decision
 
@@ -104,7 +104,7 @@ CHANGE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What the page shows beside the rules: a form that was sent, what came of it."""
+    """What the page shows next to the rules: problems of a sent form, the decision of a test."""
 
     problem: str = ""
     decision: Decision | None = None
@@ -114,7 +114,7 @@ class _Shown:
 @blueprint.get("")
 @needs_role(Role.ADMINISTRATOR)
 def show() -> ResponseReturnValue:
-    """Show the rules, and test a URL where one is given."""
+    """Show the rules, and test a URL if given."""
     if not request.args.get("url"):
         return _page(_Shown())
     try:
@@ -137,7 +137,7 @@ def add_rule() -> ResponseReturnValue:
 @blueprint.post("/remove")
 @needs_role(Role.ADMINISTRATOR)
 def remove_rule() -> ResponseReturnValue:
-    """Remove a rule; the log keeps it."""
+    """Remove a rule; it stays in the log."""
     id = parameters.text(request.form, "id", _ID_CHARACTERS)
     shown = archive()
     known = any(rule.id == id for rule in shown.rules())
@@ -149,7 +149,7 @@ def remove_rule() -> ResponseReturnValue:
 @blueprint.get("/log")
 @needs_role(Role.ADMINISTRATOR)
 def show_log() -> ResponseReturnValue:
-    """Show who changed which rules, the last change first."""
+    """Show the log of rule changes, newest first."""
     page = parameters.list_page(request.args, RULES_A_PAGE)
     changes = archive().rule_changes(RULES_A_PAGE + 1, page.begin)
     return _unstored(
@@ -191,7 +191,7 @@ def _given(form: parameters.Arguments, names: tuple[str, ...]) -> dict[str, str]
 
 
 def _has(rule: AccessRule, wanted: str) -> bool:
-    """Return whether a rule has a text anywhere that people look for."""
+    """Return whether any field of a rule contains a casefolded text."""
     if not wanted:
         return True
     texts = (rule.id, rule.action, rule.scope.url, scope_words(rule.scope), rule.reason)
@@ -199,7 +199,7 @@ def _has(rule: AccessRule, wanted: str) -> bool:
 
 
 def _unstored(page: str, status: int = 200) -> Response:
-    """Return a page that no browser keeps: whoever comes after must not go back to it."""
+    """Return a page that browsers must not store: the next user could go back to it."""
     response = make_response(page, status)
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -207,9 +207,9 @@ def _unstored(page: str, status: int = 200) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class HiddenMark:
-    """What readers do not see of a document: `hidden` of its `captures`, and why, if it is all.
+    """The number of a document's captures `hidden` from readers, of all its `captures`.
 
-    `action` is None, and `reason` "", where they see some captures.
+    `action` and `reason` are why, None and "" if readers see some captures.
     """
 
     hidden: int
@@ -219,9 +219,9 @@ class HiddenMark:
 
 
 def hidden_marks(ids: Sequence[str]) -> dict[str, HiddenMark]:
-    """Return the marks of those of some documents of which readers do not see all.
+    """Return the marks of documents, by id, that are partly or wholly hidden from readers.
 
-    To readers none are shown: what is hidden from them has no mark.
+    Empty for readers: what is hidden from them must not be marked.
     """
     if not viewer().sees_all:
         return {}
@@ -246,7 +246,7 @@ def _mark(everybody: RestrictedEngine, id: str, hidden: int, captures: int) -> H
 
 
 def prepare_hidden_marks(app: Flask) -> None:
-    """Let templates mark what they show."""
+    """Add the functions for marks to an application's templates."""
     app.jinja_env.globals.update(
         mark_of_capture=mark_of_capture, mark_of_url=mark_of_url, counts_hidden=counts_hidden
     )
@@ -261,9 +261,9 @@ def _action_name(action: Action) -> str:
 def mark_of_capture(
     url: str, timestamp: str, digest: str = "", collection: str = "", source_file: str = ""
 ) -> HiddenMark | None:
-    """Return the mark of a capture that readers do not see, None of others and for readers.
+    """Return the mark of a capture hidden from readers; None for others and to readers.
 
-    What is not known of the capture is "": rules about it then do not count.
+    Unknown properties of the capture are "": rules about these do not apply.
     """
     decisions = _reader_decisions()
     if decisions.hides_nothing:
@@ -278,7 +278,7 @@ def mark_of_capture(
 
 
 def mark_of_url(url: str) -> HiddenMark | None:
-    """Return the mark of a URL that readers do not see, None of others and for readers."""
+    """Return the mark of a URL hidden from readers; None for others and to readers."""
     if _reader_decisions().hides_nothing:
         return None
     everybody = service().engines.for_viewer(EVERYBODY)
@@ -287,12 +287,12 @@ def mark_of_url(url: str) -> HiddenMark | None:
 
 
 def counts_hidden() -> bool:
-    """Tell whether what is counted for whoever asks has parts that readers do not see."""
+    """Return whether counts for the viewer may include captures hidden from readers."""
     return not _reader_decisions().hides_nothing
 
 
 def _reader_decisions() -> Decisions:
-    """Return what readers may see, where whoever asks sees more."""
+    """Return the decisions for readers if the viewer sees all, else SHOWS_ALL."""
     if not viewer().sees_all:
         return SHOWS_ALL
     found: Decisions | None = g.get("reader_decisions")

@@ -1,4 +1,4 @@
-"""Logging in and out, and the guard of the pages that take a login."""
+"""Login and logout, and the guards of routes."""
 
 import logging
 import re
@@ -43,14 +43,14 @@ from webapp.users.user_service import (
 _MOST_CHARACTERS = 4_000
 _FORMS = lazy_gettext("forms")
 _BARE_CAPTURE = re.compile(r"/+replay/(?!\d{1,14}/)", re.ASCII)
-"""A capture without the frame that says that it is one: it could ask for the password again."""
+"""A capture without its frame: it could imitate the login page."""
 
 
 def own_path(text: str, root: str = "") -> str:
-    """Return a path of this service, found below `root`, "" for all that could lead elsewhere.
+    """Return a path of this service (below `root`), "" if it could lead elsewhere.
 
-    Browsers read `//host` and `/\\host` as another host, and pass over tabs
-    and line ends.
+    Browsers read `//host` and `/\\host` as another host, and ignore tabs and
+    line ends.
     """
     if len(text) > _MOST_CHARACTERS or not text.startswith("/") or not text.isprintable():
         return ""
@@ -66,12 +66,12 @@ def own_path(text: str, root: str = "") -> str:
 def check_origin(what: LazyString = _FORMS) -> None:
     """Raise Forbidden unless a request was sent by a page of this service, or by no page.
 
-    Archived pages are played at another port, often of the same host: to
-    browsers they are the same site, and get its cookies.
+    Archived pages are played at another port, often of the same host: for
+    browsers they are same-site and have its cookies.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        # Browsers set it themselves, but send it to addresses of TLS and of this machine only.
+        # Pages cannot set it, but browsers send it to TLS and loopback addresses only.
         if site not in ("same-origin", "none"):
             raise Forbidden(
                 gettext("%(what)s are sent from the pages of this service only", what=what)
@@ -93,7 +93,7 @@ def _own_origins() -> set[tuple[str, str]]:
 
 
 def _origin(address: str) -> tuple[str, str]:
-    """Return scheme and host of an address; ports that go without saying are left out."""
+    """Return scheme and host of an address, with the port unless it is the default."""
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -111,7 +111,7 @@ _RANKS = {Role.READER: 0, Role.CURATOR: 1, Role.ADMINISTRATOR: 2}
 
 @dataclass(frozen=True, slots=True)
 class RouteGuard:
-    """Who may use a route; without a role, everybody, or who has a token that it asks for."""
+    """The users of a route: those with a role, everybody, or senders of a token it checks."""
 
     role: Role | None = None
     takes_token: bool = False
@@ -121,25 +121,25 @@ _GUARDS: dict[Callable[..., Any], RouteGuard] = {}
 
 
 def open_to_all(view: _View) -> _View:
-    """Mark a route that changes nothing of the archive: a query, or a reader's own cookie."""
+    """Mark a route that does not change the archive: a query, or a reader's own cookie."""
     return _marked(view, RouteGuard())
 
 
 def with_token(view: _View) -> _View:
-    """Mark a route that asks for a token by itself."""
+    """Mark a route that checks a token itself."""
     return _marked(view, RouteGuard(takes_token=True))
 
 
 def needs_role(role: Role, *, or_token: bool = False) -> Callable[[_View], _View]:
-    """Mark a route for users of a role, or of one that may do more.
+    """Mark a route for users with a role or a higher one.
 
-    With `or_token` it asks others for a token by itself (`has_role`).
+    With `or_token` the route itself checks the token of others (`has_role`).
     """
     return lambda view: _marked(view, RouteGuard(role, takes_token=or_token))
 
 
 def needs_login(view: _View) -> _View:
-    """Mark a route for users who have logged in, of any role."""
+    """Mark a route for logged-in users of any role."""
     return _marked(view, RouteGuard(Role.READER))
 
 
@@ -149,19 +149,19 @@ def _marked(view: _View, guard: RouteGuard) -> _View:
 
 
 def guard_of(app: Flask, endpoint: str) -> RouteGuard | None:
-    """Return the guard of a route, None where it has none."""
+    """Return the guard of a route, None if it is unmarked."""
     return _GUARDS.get(app.view_functions[endpoint])
 
 
 def has_role(role: Role) -> bool:
-    """Return whether the viewer has a role, or one that may do more; nobody has none."""
+    """Return whether the viewer has a role or a higher one; False without a user."""
     found = viewer()
     is_nobody = not found.user and found.role is Role.READER
     return not is_nobody and _RANKS[found.role] >= _RANKS[role]
 
 
 def check_guard() -> ResponseReturnValue | None:
-    """Refuse a request that its route is not open to; called before each request."""
+    """Refuse a request that the guard of its route does not allow; called before each request."""
     if request.endpoint is None:
         return None
     guard = guard_of(current_app, request.endpoint)
@@ -197,7 +197,7 @@ def _refused(role: Role) -> ResponseReturnValue:
 blueprint = Blueprint("login", __name__)
 
 _HASHED_AT_ONCE = BoundedSemaphore(2)
-"""Each takes 64 MiB of memory and a processor for a while."""
+"""Hashing a password takes 64 MiB of memory and a processor for a while."""
 
 _PATIENCE_SECONDS = 3
 _OWN_ROUTES = ("login.show", "login.log_in", "login.log_out")
@@ -206,7 +206,7 @@ _log = logging.getLogger(__name__)
 
 @blueprint.get("/login")
 def show() -> ResponseReturnValue:
-    """Show the form to log in."""
+    """Show the login form."""
     _users_or_404()
     return _page(own_path(request.args.get("next", ""), request.script_root))
 
@@ -214,7 +214,7 @@ def show() -> ResponseReturnValue:
 @blueprint.post("/login")
 @open_to_all
 def log_in() -> ResponseReturnValue:
-    """Begin a session, and lead to where the reader wanted to go."""
+    """Begin a session, and redirect to the page that the reader requested."""
     found = _users_or_404()
     check_origin(lazy_gettext("logins"))
     following = own_path(request.form.get("next", ""), request.script_root)
@@ -255,7 +255,7 @@ def _users_or_404() -> UserService:
 
 
 def _opened(found: UserService, name: str, secret: str) -> Login | None:
-    """Return the login that succeeds, None for one that does not."""
+    """Return the successful login, or None; raises ServiceUnavailable if too many log in."""
     if not _HASHED_AT_ONCE.acquire(timeout=_PATIENCE_SECONDS):
         raise ServiceUnavailable("too many log in at once; try again in a moment")
     try:
@@ -265,7 +265,7 @@ def _opened(found: UserService, name: str, secret: str) -> Login | None:
 
 
 def _counted(found: UserService, name: str) -> str:
-    """Return the name by which attempts are counted: the access token has none."""
+    """Return the name under which login attempts are counted, "" for the access token."""
     return "" if found.options.mode is UserMode.TOKEN else name
 
 
@@ -276,7 +276,7 @@ def _wrong_words(found: UserService) -> str:
 
 
 def _tell_failure(found: UserService, name: str) -> None:
-    """Log a login that failed; names that nobody has may be passwords in the wrong field."""
+    """Log a failed login; unknown names are omitted, as they may be passwords."""
     account = found.store.account(name) if found.options.mode is UserMode.ACCOUNTS else None
     shown = account.name if account else "nobody that is known"
     _log.warning("a login failed: %s, from %s", shown, request.remote_addr or "an unknown address")
@@ -306,7 +306,7 @@ def _page(following: str, problem: str = "", status: int = 200) -> Response:
 
 
 def _home(following: str = "") -> Response:
-    """Lead to a path, or to the first page."""
+    """Redirect to a path, or to the home page."""
     return _unstored(make_response(redirect(following or url_for("search.home"), code=303)))
 
 
@@ -316,14 +316,14 @@ def _unstored(response: Response) -> Response:
 
 
 def login_values() -> dict[str, object]:
-    """Return what the top of every page shows of the viewer."""
+    """Return the template variables about the viewer for the top of every page."""
     found = users()
     if found is None:
         return {"viewer": Viewer(), "has_login": False, "login_address": ""}
     try:
         asker = viewer()
     except NwxError:
-        # Its error is shown already, on the page of which this is the top.
+        # The page already shows this error.
         asker = Viewer()
     shown = found.has_login and not asker.user and request.endpoint not in _OWN_ROUTES
     return {

@@ -1,7 +1,7 @@
-"""What a reverse proxy tells of a request: for whom it asks, and how; believed of known ones only.
+"""Client address, scheme and user from headers of trusted reverse proxies.
 
-All of it comes as headers that anybody can send. They are taken out of each
-request here; nothing behind this reads them.
+Anybody can send these headers. They are removed from each request; no code
+after this reads them.
 """
 
 import ipaddress
@@ -14,13 +14,13 @@ from nwx.accounts.user_options import Network
 from webapp.headers import Application, ShortAnswers
 
 REMOTE_USER = "nwx.remote-user"
-"""Where a request has the name that a proxy gives its user; "" is nobody."""
+"""The environment key of the user named by a proxy; "" is nobody."""
 
 BAD_REMOTE_USER = "nwx.bad-remote-user"
-"""Set where a proxy names somebody who cannot be, as several users at once."""
+"""Set in the environment if a proxy sends an invalid user, such as several at once."""
 
 FORWARDED = "nwx.forwarded"
-"""Set where a proxy, believed or not, says that it asks for somebody."""
+"""Set in the environment if a request has headers of a proxy, trusted or not."""
 
 _REFUSED = b"the X-Remote-User of the proxy names several users, or nobody that can be\n"
 
@@ -33,20 +33,20 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class ProxyHeaders:
-    """Reads the headers of proxies at known addresses, and drops those of all others.
+    """Reads headers of proxies at trusted addresses, and drops those of all others.
 
-    `naming` are the proxies whose X-Remote-User is believed, `trusted` those
-    whose X-Forwarded-For and X-Forwarded-Proto are.
+    X-Forwarded-For and X-Forwarded-Proto are accepted from `trusted` proxies,
+    X-Remote-User only from those that are also in `naming`.
     """
 
     def __init__(self, trusted: Sequence[Network] = (), naming: Sequence[Network] = ()) -> None:
         self._trusted, self._naming = tuple(trusted), tuple(naming)
 
     def read(self, environ: dict[str, Any]) -> None:
-        """Set the address, scheme and remote user of a request; doing so twice is harmless.
+        """Set the address, scheme and remote user of a request; may be called twice.
 
-        The address is "" where a proxy does not tell for whom it asks: its
-        own address, often that of this machine, must not count as theirs.
+        The address is "" if a proxy does not name the client: the proxy's
+        address, often this machine's, must not count as the client's.
         """
         if _PEER in environ:
             return
@@ -66,7 +66,7 @@ class ProxyHeaders:
             self._name_user(environ, user)
 
     def _client(self, forwarded: str) -> str:
-        """Return the last address that is no proxy's: what stands before it anybody can send."""
+        """Return the last address that is not a proxy's: clients can forge those before it."""
         for text in reversed(forwarded.rsplit(",", _MOST_HOPS)):
             address = _address(_host(text))
             if address is None:
@@ -86,7 +86,7 @@ class ProxyHeaders:
             environ[BAD_REMOTE_USER] = True
 
     def read_before(self, answers: ShortAnswers) -> ShortAnswers:
-        """Return short answers that know what proxies tell of the requests."""
+        """Return `answers` with the headers of proxies read before."""
 
         def answer(
             environ: dict[str, Any], start_response: Callable[..., Any]
@@ -98,7 +98,7 @@ class ProxyHeaders:
 
 
 class BehindProxies:
-    """An application whose requests may come through proxies."""
+    """WSGI middleware that reads the headers of proxies."""
 
     def __init__(self, application: Application, headers: ProxyHeaders) -> None:
         self._application = application
@@ -107,7 +107,7 @@ class BehindProxies:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer a request, with 400 where the proxy names a user who cannot be."""
+        """Answer a request; 400 if the proxy sends an invalid user."""
         self._headers.read(environ)
         if environ.get(BAD_REMOTE_USER):
             head = [("Content-Type", "text/plain"), ("Content-Length", str(len(_REFUSED)))]
@@ -117,7 +117,7 @@ class BehindProxies:
 
 
 def _host(text: str) -> str:
-    """Return the address of an entry of X-Forwarded-For, which may have a port."""
+    """Return the address in an entry of X-Forwarded-For, without port and brackets."""
     text = text.strip()
     if text.startswith("["):
         return text[1:].partition("]")[0]

@@ -1,4 +1,4 @@
-"""How an application knows its users: Flask-Login for sessions, Flask-WTF for forms."""
+"""The users of an application: Flask-Login for sessions, Flask-WTF for forms."""
 
 import hmac
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from webapp.site.viewer import (
 from webapp.users.proxies import REMOTE_USER
 
 TOKEN_USER = "token"
-"""The name of whoever has logged in with the access token."""
+"""The name of the user who logs in with the access token."""
 
 _EXTENSION = "nwx-users"
 _COOKIE = "nwx_session"
@@ -41,7 +41,7 @@ _MOST_PATHS = 5
 
 @dataclass(frozen=True, slots=True)
 class UserService:
-    """The users of an application, and the file that all its workers share."""
+    """The users of an application, and the file shared by its workers."""
 
     options: UserOptions
     file: AccountFile
@@ -51,17 +51,17 @@ class UserService:
 
     @property
     def has_login(self) -> bool:
-        """Tell whether users log in at a page of this service."""
+        """Whether users log in at a page of this service."""
         return self.options.mode in (UserMode.ACCOUNTS, UserMode.TOKEN)
 
 
 def user_service(options: UserOptions, file: AccountFile) -> UserService:
-    """Return the users that an open file has."""
+    """Return the user service of an open accounts file."""
     return UserService(options, file, AccountStore(file), SessionStore(file), LoginLimits(file))
 
 
 class SessionUser(UserMixin):  # type: ignore[misc]
-    """Somebody who is known; to Flask-Login their id is the token of their session."""
+    """A known user; the id for Flask-Login is the token of the session."""
 
     def __init__(self, name: str, role: Role, token: str = "") -> None:
         self.name, self.role, self.token = name, role, token
@@ -73,7 +73,7 @@ class SessionUser(UserMixin):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A login that succeeded: who it was, and the proof that their session is kept with."""
+    """A successful login: the user, and the proof stored with the session."""
 
     name: str
     role: Role
@@ -81,10 +81,10 @@ class Login:
 
 
 class _Cookies(SecureCookieSessionInterface):
-    """Session cookies that go over TLS only where readers come by TLS.
+    """Session cookies, with the Secure attribute if readers use TLS.
 
-    Whoever shares the host name or a domain can set cookies of the same name
-    for other paths: those that are not ours are ignored, and expired.
+    Other services of the same host or domain can set cookies of the same name
+    for other paths: invalid ones are ignored and expired.
     """
 
     def __init__(self, secure: bool) -> None:
@@ -94,7 +94,7 @@ class _Cookies(SecureCookieSessionInterface):
         return self._secure or request.is_secure
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
-        """Return the session of the first cookie that holds one."""
+        """Return the session of the first valid cookie."""
         signing = self.get_signing_serializer(app)
         if signing is None:
             return None
@@ -108,7 +108,7 @@ class _Cookies(SecureCookieSessionInterface):
         return self.session_class(*found[:1])
 
     def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
-        """Write the session, and expire what others have set for the paths of a request."""
+        """Write the session, and expire foreign cookies for the paths of the request."""
         if g.get("has_foreign_cookies"):
             parts = request.path.split("/")[:_MOST_PATHS]
             paths = ["/".join(parts[: number + 1]) for number in range(len(parts))]
@@ -120,13 +120,13 @@ class _Cookies(SecureCookieSessionInterface):
 
 
 def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -> None:
-    """Let an application know its users."""
+    """Set up sessions, form tokens and viewers of an application."""
     app.extensions[_EXTENSION] = found
     secure = search_url.startswith("https:")
     app.secret_key = found.file.secret()
     app.session_interface = _Cookies(secure)
     app.config.update(
-        # Of this prefix, browsers take no cookie that another host or plain HTTP sets.
+        # With this prefix, browsers reject cookies set by another host or over plain HTTP.
         SESSION_COOKIE_NAME=f"__Host-{_COOKIE}" if secure else _COOKIE,
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
@@ -145,7 +145,7 @@ def prepare_user_service(app: Flask, found: UserService, search_url: str = "") -
 
 
 def _keep_private(response: Response) -> Response:
-    """Have no cache give others what was made for a user, nor the browser after their logout."""
+    """Keep caches, and the browser after logout, from reusing a response made for a user."""
     found = found_viewer()
     if found is not None and found.user and not response.cache_control.no_store:
         response.headers["Cache-Control"] = "private, no-cache"
@@ -153,7 +153,7 @@ def _keep_private(response: Response) -> Response:
 
 
 def users() -> UserService | None:
-    """Return the users of the running application, None where it has none."""
+    """Return the user service of the running application, or None."""
     found: UserService | None = current_app.extensions.get(_EXTENSION)
     return found
 
@@ -166,7 +166,7 @@ def _find_viewer() -> Viewer:
 
 
 def _viewer_name() -> str:
-    """Return what names the viewer to playback: their session, or whom a proxy names."""
+    """Return the viewer's name in playback: of the session, or as sent by a proxy."""
     if not current_user.is_authenticated:
         return ""
     token = current_user.get_id()
@@ -174,9 +174,9 @@ def _viewer_name() -> str:
 
 
 def _named_viewer(address: str, name: str) -> Viewer:
-    """Return the viewer of a name that playback was given, with the role of now.
+    """Return the viewer of a name in playback, with the current role.
 
-    Whoever has logged out since is nobody there either.
+    A user who has logged out since is nobody.
     """
     found = users()
     if found is None:
@@ -198,7 +198,7 @@ def _user_of_session(token: str) -> SessionUser | None:
 def _session_user(
     found: UserService, opened: Session | None, token: str = ""
 ) -> SessionUser | None:
-    """Return the user of a session, None where what they logged in with holds no more."""
+    """Return the user of a session, None if its token or password is no longer valid."""
     if opened is None:
         return None
     if found.options.mode is UserMode.TOKEN:
@@ -214,7 +214,7 @@ def _session_user(
 
 
 def _user_of_request(asked: Request) -> SessionUser | None:
-    """Return the user whom a proxy names, or who sends the access token with the request."""
+    """Return the user named by a proxy, or the sender of the access token."""
     found = users()
     if found is None:
         return None
@@ -230,7 +230,7 @@ def _user_of_request(asked: Request) -> SessionUser | None:
 
 
 def _proxy_user(found: UserService, name: str) -> SessionUser | None:
-    """Return the user whom a proxy names, with the role of their account."""
+    """Return the user named by a proxy, with the role of the account, by default reader."""
     account = found.store.account(name) if name else None
     if account is not None:
         return SessionUser(account.name, account.role)
@@ -238,12 +238,12 @@ def _proxy_user(found: UserService, name: str) -> SessionUser | None:
 
 
 def is_by_cookie() -> bool:
-    """Return whether a browser vouches for the user unasked, so that forms need a token."""
+    """Return whether the user was identified without an explicit header: forms need a token."""
     return not request.environ.get(_BY_HEADER, False)
 
 
 def checked_login(found: UserService, name: str, secret: str) -> Login | None:
-    """Return the login that a name and a password, or the access token, open; None for none."""
+    """Return the login for a name and a password, or for the access token; None if wrong."""
     if found.options.mode is UserMode.TOKEN:
         token = found.options.access_token
         same = has_token(f"Bearer {secret}", token)
@@ -255,10 +255,10 @@ def checked_login(found: UserService, name: str, secret: str) -> Login | None:
 
 
 def begin_session(found: UserService, login: Login) -> None:
-    """Log in.
+    """Log in with a new session.
 
-    All that the session held before is dropped: somebody else may have put
-    it there.
+    The content of the previous session is dropped: an attacker may have set
+    it (session fixation).
     """
     end_session(found)
     token = found.sessions.begin(login.name, login.proof)
@@ -267,7 +267,7 @@ def begin_session(found: UserService, login: Login) -> None:
 
 
 def end_session(found: UserService) -> None:
-    """Log out."""
+    """Log out and clear the session."""
     token = session.get("_user_id")
     if isinstance(token, str):
         found.sessions.end(token)
@@ -278,7 +278,7 @@ def end_session(found: UserService) -> None:
 
 
 def check_form() -> None:
-    """Raise BadRequest unless a form has the token of the session that it was given to."""
+    """Raise BadRequest unless a form has the CSRF token of its session."""
     protect: CSRFProtect = current_app.extensions["csrf"]
     try:
         protect.protect()
@@ -291,7 +291,7 @@ def check_form() -> None:
 
 
 def form_token() -> Markup:
-    """Return the field that proves that a form was made for whoever sends it, "" without users."""
+    """Return the hidden form field with the CSRF token, "" without users."""
     if users() is None:
         return Markup()
     return Markup(f'<input type="hidden" name="csrf_token" value="{escape(generate_csrf())}">')
