@@ -1,1 +1,1 @@
-"""An archive in the indices of a search server: what Elasticsearch and OpenSearch share."""
+"""An archive in the indices of a search server: code shared by Elasticsearch and OpenSearch."""

@@ -1,4 +1,4 @@
-"""Blobs and states on the server in pieces, and indices built anew and swapped in."""
+"""Blobs and states stored on the server in pieces, and indices that are rebuilt and swapped in."""
 
 import base64
 import uuid
@@ -38,7 +38,7 @@ class BuiltIndex:
         self._settings = settings
 
     def fill(self, entries: Iterable[IndexEntry]) -> str:
-        """Return the name of a new index that holds these entries."""
+        """Create an index with these entries; return its name."""
         index = next_version(self._alias, max(index_states(self._server, self._alias), default=""))
         body = index_body(self._kind, self._settings)
         body["aliases"] = {self._filling: {"is_write_index": True}}
@@ -62,10 +62,10 @@ _ID = "{}#{}"
 
 
 class ServerBlobs(BlobStore):
-    """The blobs on a server, with copies of the used ones in a folder on this machine.
+    """The blobs on a server, with copies of those in use in a local folder.
 
-    An entry of the index is a piece of a blob, with the id `<name>#<number>`; one more entry is the
-    current build.
+    Each entry of the index is a piece of a blob, with the id `<name>#<number>`; one additional
+    entry is the current build.
     """
 
     def __init__(
@@ -84,9 +84,9 @@ class ServerBlobs(BlobStore):
         """Stream the entries of a build, whose blobs are in the folder."""
 
     def _last_changes(self, names: Iterable[str]) -> str:
-        """Return a text that differs whenever entries of indices were written or deleted.
+        """Return a text that changes whenever entries of the indices are written or deleted.
 
-        Each shard numbers its changes, and an index has another uuid once it is made anew.
+        Each shard numbers its changes, and a recreated index has a new uuid.
         """
         answer = self._server.request(
             "GET",
@@ -191,7 +191,7 @@ class ServerBlobs(BlobStore):
 
 
 def make_blob_index(server: Server, alias: str, settings: ServerSettings) -> None:
-    """Make an index for blobs if missing; its entries are found by id only."""
+    """Create an index for blobs if missing; its entries can only be found by id."""
     body: Body = {
         "settings": {"index": {"number_of_replicas": settings.replicas}},
         "mappings": {"enabled": False},
@@ -214,10 +214,10 @@ _ATTEMPTS = 5
 
 
 class ServerStates:
-    """The index `<alias>-files` for the states of the index of an alias.
+    """The states of an alias's index, stored in the index `<alias>-files`.
 
-    The entry of a state, `state/<name>`, has the ids of its pieces, or a short state itself: a
-    reader during a write gets either the old or the new state whole.
+    The entry of a state, `state/<name>`, has the ids of its pieces, or a short state itself: during
+    a write, readers get either the whole old or the whole new state.
     """
 
     def __init__(self, server: Server, alias: str, settings: ServerSettings) -> None:
@@ -226,7 +226,7 @@ class ServerStates:
         self._index = f"{alias}-files"
 
     def put(self, name: str, state: bytes) -> None:
-        """Store bytes under a name, replacing earlier ones."""
+        """Store bytes under a name, replacing previous ones."""
         make_blob_index(self._server, self._index, self._settings)
         known = self._head(name)
         is_short = len(state) <= _SHORT_STATE_BYTES
@@ -257,7 +257,7 @@ class ServerStates:
                 return base64.b64decode(head["data"])
             ids = head["pieces"]
             found = entries_by_id(self._server, self._index, ids, "true") if ids else {}
-            if len(found) == len(ids):  # else it was put anew meanwhile
+            if len(found) == len(ids):  # else it was replaced meanwhile
                 return b"".join(base64.b64decode(found[id]["_source"]["data"]) for id in ids)
         raise BlobError.translated(
             "%(index)s at %(address)s lacks pieces of %(name)s",
@@ -275,7 +275,7 @@ class ServerStates:
         return found[id]["_source"] if id in found else None
 
     def names(self) -> list[str]:
-        """Return the names of all states, in order."""
+        """Return the names of all states, sorted."""
         try:
             ids = ids_of_all(self._server, self._index)
         except IndexMissingError:

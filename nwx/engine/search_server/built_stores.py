@@ -1,4 +1,4 @@
-"""The captures and documents of a server in bulk, and the facets and inlinks built from them."""
+"""Bulk reads of a server's captures and documents, and the facets and inlinks built from them."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -54,7 +54,7 @@ _MEANING = re.compile(r"[*?\\]")
 
 
 def query_of(wanted: LiveFilter) -> Query:
-    """Return the query of a condition."""
+    """Return the server query of a condition."""
     match wanted:
         case AllOf(parts):
             return {"bool": {"filter": list(map(query_of, parts))}} if parts else EVERYTHING
@@ -92,7 +92,7 @@ _PARTS_AT_ONCE = 200
 
 @contextmanager
 def live_selection(server: Server, index: str) -> Iterator["ServerLiveSelection"]:
-    """Give the captures of an index as they are now."""
+    """Yield a selection over a point-in-time view of the captures in an index."""
     refresh(server, index)
     scans = server.whole_scans(index)
     pit = server.open_point(index, _KEEP_ALIVE)
@@ -100,13 +100,13 @@ def live_selection(server: Server, index: str) -> Iterator["ServerLiveSelection"
     try:
         yield selection
     finally:
-        # It would end by itself: what went wrong before matters more than this.
+        # It expires anyway, and this must not hide an earlier error.
         with suppress(EngineError):
             server.close_point(selection.pit)
 
 
 class ServerLiveSelection(LiveSelection):
-    """The captures of a point in time."""
+    """The captures in a point-in-time view of an index."""
 
     def __init__(self, server: Server, index: str, pit: str, scans: Sequence[Body]) -> None:
         self._index = index
@@ -121,7 +121,7 @@ class ServerLiveSelection(LiveSelection):
         return found
 
     def _found(self, wanted: LiveFilter) -> Query:
-        """Return the query of a condition, including captures with values too long for it."""
+        """Return the query of a condition, also matching captures with values too long for it."""
         return {"bool": {"should": [query_of(wanted), self._too_long], "minimum_should_match": 1}}
 
     def groups(self, wanted: LiveFilter, fields: Sequence[str]) -> Iterator[Groups]:
@@ -144,7 +144,7 @@ class ServerLiveSelection(LiveSelection):
             composite |= {"after": found["after_key"]}
 
     def _kept_only(self, fields: Sequence[str]) -> Iterator[Groups]:
-        """Give the captures with values that no aggregation sees, one by one."""
+        """Yield, one by one, the captures with values too long for aggregations."""
         body: Body = {
             "query": self._too_long,
             "size": schema.PAGE,
@@ -195,7 +195,7 @@ _ESTIMATED: Body = {
 
 
 def _source(name: str) -> Body:
-    """Return the source of a composite aggregation; a missing value is a group too."""
+    """Return the source of a composite aggregation; missing values form a group."""
     if name == "timestamp":
         months = {"field": "crawl_date", "calendar_interval": "month", "format": _MONTH}
         return {name: {"date_histogram": months | {"missing_bucket": True}}}
@@ -222,7 +222,7 @@ _PAGE = 10_000
 
 
 class ServerFacetStore(ServerBlobs, FacetStore):
-    """The captures of a server, and the blobs there; a mark is a month and a capture's place."""
+    """The captures and facet blobs of a server; a mark is a month and a capture's place."""
 
     def __init__(
         self, server: Server, captures: str, facets: str, settings: ServerSettings
@@ -300,7 +300,7 @@ _FIELDS = "id,url,urlkey,links,links_text,links_kind"
 
 
 class ServerInlinkIndex(ServerBlobs, InlinkIndex):
-    """The documents of a server, and the blobs and entries of their inlinks there."""
+    """The documents of a server, and the blobs and entries of their inlinks."""
 
     def __init__(
         self,

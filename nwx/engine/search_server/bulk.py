@@ -1,4 +1,4 @@
-"""Bulk writes: in pieces, repeated where the server is too busy, counted item by item."""
+"""Bulk writes: sent in chunks, retried if the server is too busy, with an outcome per item."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ _PARAMS = {"require_alias": "true", "filter_path": "items.*.status,items.*.resul
 
 @dataclass(frozen=True, slots=True)
 class BulkAction:
-    """One action of a bulk request: `entry` (JSON) is written, or deleted if it is None.
+    """One action of a bulk request: writes `entry` (JSON), or deletes it if None.
 
-    `control` are the version parameters, such as `if_seq_no`.
+    `control` has version parameters, such as `if_seq_no`.
     """
 
     index: str
@@ -30,14 +30,14 @@ class BulkAction:
     control: tuple[tuple[str, Any], ...] = ()
 
     def lines(self) -> bytes:
-        """Return the lines of the request."""
+        """Return the action as lines of a bulk request."""
         head = {self.operation: {"_index": self.index, "_id": self.id, **dict(self.control)}}
         entry = b"" if self.entry is None else to_json(self.entry) + b"\n"
         return to_json(head) + b"\n" + entry
 
 
 def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
-    """Perform all actions and return the outcome of each.
+    """Perform all actions; return the outcome of each, in order.
 
     Outcomes are `created`, `updated`, `deleted`, `not_found`, and `conflict` if the version on the
     server forbids the action.
@@ -46,7 +46,7 @@ def send(server: Server, actions: Iterable[BulkAction]) -> list[str]:
 
 
 def send_lines(server: Server, actions: Iterable[bytes]) -> Iterator[str]:
-    """Perform actions, each as its lines of a request, and yield the outcome of each."""
+    """Perform actions, each given as request lines; yield the outcome of each, in order."""
     for chunk in _chunks(actions):
         yield from _send_chunk(server, chunk)
 
@@ -71,7 +71,7 @@ def _send_chunk(server: Server, chunk: Sequence[bytes]) -> list[str]:
         if attempt:
             pause(attempt)
         body = b"".join(chunk[i] for i in open_items)
-        # An index that is missing must not be made by the server, without its mapping.
+        # `require_alias`: else the server creates a missing index, without its mapping.
         answer = server.request("POST", "/_bulk", body, params=_PARAMS)
         results = [next(iter(item.values())) for item in answer["items"]]
         refused: dict[int, Refusal] = {}
@@ -97,10 +97,10 @@ def _send_chunk(server: Server, chunk: Sequence[bytes]) -> list[str]:
 
 
 def _outcome(server: Server, lines: bytes, result: dict[str, Any]) -> str | Refusal:
-    """Return the outcome of an action, or the refusal if it is to be repeated.
+    """Return the outcome of an action, or its refusal if it should be retried.
 
-    `_shards` of an entry can be ignored: before the server answers, it excludes a copy that failed
-    to write from becoming the primary one.
+    `_shards` of an entry can be ignored: before the server answers, it keeps a copy that failed to
+    write from becoming the primary.
     """
     status = result["status"]
     if status in _OUTCOMES and ("error" not in result or status == 409):
@@ -116,7 +116,7 @@ def _outcome(server: Server, lines: bytes, result: dict[str, Any]) -> str | Refu
 
 
 class ServerStaging(Staging):
-    """What sends batches to the server at once; only their ledger entries are left to write."""
+    """Staging that sends batches to the server immediately; only ledger entries remain to write."""
 
     def __init__(self, store: Callable[[Batch], Written]) -> None:
         self._store = store

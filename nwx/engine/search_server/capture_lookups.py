@@ -1,4 +1,4 @@
-"""Captures looked up on a search server: by URL, moment and digest, and as rows of a CDX."""
+"""Look-ups of captures on a search server: by URL, timestamp and digest, and as CDX rows."""
 
 import heapq
 import json
@@ -38,15 +38,15 @@ def _order(capture: Capture) -> tuple[Any, ...]:
 
 
 _FIRST_PAGE = 20
-"""Whoever asks for captures by digest mostly takes the first."""
+"""The first page of captures by digest: callers mostly need only the first capture."""
 
 _BY_TIME = ("timestamp", *PLACE_ORDER)
 
 
 def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
-    """Yield the searches for captures at or after the moment, and before it.
+    """Yield the searches for captures at or after the timestamp, and before it.
 
-    `distance_feature` needs only one search, but misses some of the nearest.
+    A single search with `distance_feature` would miss some of the nearest captures.
     """
     keys = {"terms": {"urlkey": [key for key in asked.urlkeys if len(key) <= LONGEST]}}
     for side, order in (("gte", "asc"), ("lt", "desc")):
@@ -99,7 +99,7 @@ def _keys(span: CdxSpan) -> Body:
 
 
 def _times(since: str, until: str) -> Body:
-    """Return the condition of timestamps from one on and up to, but without, another."""
+    """Return the condition on timestamps, from `since` up to but excluding `until`."""
     limits = ({"gte": since} if since else {}) | ({"lt": until} if until else {})
     return {"range": {"timestamp": limits}}
 
@@ -148,7 +148,7 @@ def _row(entry: Mapping[str, Any]) -> CdxRow:
 
 
 class CaptureLookups(CaptureIndex):
-    """The captures of a server, looked up."""
+    """The look-ups of a server's captures."""
 
     _server: Server
     _captures: str
@@ -248,7 +248,7 @@ class CaptureLookups(CaptureIndex):
         return sorted(bucket["key"] for bucket in buckets)
 
     def _sorted(self, query: Body) -> Iterator[Capture]:
-        # No point in time: captures do not change, and their order is total.
+        # Needs no point in time: captures do not change, and their order is total.
         body: Body = {
             "query": {"bool": {"filter": [query]}},
             "sort": ascending(CDX_ORDER),
@@ -264,7 +264,7 @@ class CaptureLookups(CaptureIndex):
             body |= {"search_after": hits[-1]["sort"]}
 
     def _long(self, urlkey: str, end: str | None) -> Iterator[Capture]:
-        """Give the captures in a span whose urlkey the index does not hold."""
+        """Return the captures of a span whose urlkeys are too long for the index, sorted."""
         found = []
         for capture in self._sorted({"term": {self._server.ignored_field: "urlkey"}}):
             key = capture.urlkey.encode("utf-8", "replace")
@@ -292,7 +292,7 @@ class CaptureLookups(CaptureIndex):
             body |= {"search_after": hits[-1]["sort"], "size": _PAGE}
 
     def _long_rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Give the captures of a span whose urlkeys are too long for the index: these are few."""
+        """Return the few rows of a span whose urlkeys are too long for the index, sorted."""
         filters = [{"term": {self._server.ignored_field: "urlkey"}}, *_others(span)]
         start, end = span.start.encode("utf-8", "replace"), span.end.encode("utf-8", "replace")
         found = [

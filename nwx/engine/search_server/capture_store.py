@@ -1,4 +1,4 @@
-"""Captures on a search server: as entries without `_source`, written, deleted, read in order."""
+"""Captures on a search server: written and deleted as entries without `_source`, read in order."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ _UNSET: IndexEntry = (
 )
 _OWN: IndexEntry = {"crawl_date": "", "crawl_year": None, TOO_LONG: None, WHOLE: ""}
 PLACE_ORDER = ("source_file", "source_file_offset", "collection")
-"""The fields of a record's place, an order without ties."""
+"""The fields of a record's place, which together are a sort order without ties."""
 
 CDX_ORDER = ("urlkey", "timestamp", *PLACE_ORDER)
 
@@ -39,16 +39,16 @@ _StoredCapture = msgspec.defstruct(
     [(name, Any, default) for name, default in (_UNSET | _OWN).items()],
     omit_defaults=True,
 )
-"""An entry, of which the server gets what is set."""
+"""A stored entry; fields with their default values are not sent."""
 
 
 def capture_action(
     server: Server, index: str, row: CaptureTuple, operation: str = "create"
 ) -> BulkAction:
-    """Return the action that writes the capture of values in the order of VALUE_FIELDS.
+    """Return the action that writes a capture, given its values in the order of VALUE_FIELDS.
 
-    Values too long for columns are in the field WHOLE, with all others. Raises EngineError on a
-    collection with a slash: its captures could have the ids of those of another.
+    If a value is too long for columns, all values are also stored in the field WHOLE. Raises
+    EngineError on a collection with a slash: ids of its captures might not be unique.
     """
     collection, source_file, offset = row[:3]
     if "/" in collection:
@@ -68,7 +68,7 @@ def _too_long(row: CaptureTuple) -> list[str]:
 
 
 def _characters(value: str) -> int:
-    """Return the number of Java characters (UTF-16 units)."""
+    """Return the length in Java characters (UTF-16 code units)."""
     return len(value.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -78,17 +78,17 @@ def _limits() -> list[tuple[int, int]]:
 
 
 def ascending(order: Iterable[str]) -> list[Body]:
-    """Return the sort by these fields."""
+    """Return the ascending sort by these fields."""
     return [{name: "asc"} for name in order]
 
 
 def read_fields(
     server: Server, fields: Collection[str] = VALUE_FIELDS, order: Sequence[str] = ()
 ) -> Body:
-    """Return the part of a search body that asks for fields of captures, and for their places.
+    """Return the part of a search body that requests fields of captures, and their places.
 
-    Values of the fields that the search sorts by (`order`) come with each hit in any case. Nothing
-    stored is asked for: a block of it would be unpacked for each hit.
+    Fields in `order`, by which the search sorts, are left out: each hit has their values anyway.
+    Stored fields are not requested: a block of them would be decompressed for each hit.
     """
     wanted = {*fields, *PLACE_ORDER, WHOLE, server.ignored_field}.difference(order)
     return {"stored_fields": "_none_", "docvalue_fields": sorted(wanted)}
@@ -97,7 +97,7 @@ def read_fields(
 def fields_of(
     server: Server, index: str, hits: Sequence[Body], order: Sequence[str] = ()
 ) -> list[IndexEntry]:
-    """Return the fields that a search with `read_fields` found; unset ones are None or missing.
+    """Return the fields of the hits of a search with `read_fields`; unset ones are None or missing.
 
     Captures with values too long for columns have all fields.
     """
@@ -105,7 +105,7 @@ def fields_of(
         dict(zip(order, hit.get("sort", ()), strict=False)) | _fields(hit.get("fields", {}))
         for hit in hits
     ]
-    # An index that an older nwx made has all values in `_source`.
+    # An index made by an older nwx has all values in `_source`.
     older = {
         capture_id(entry["collection"], entry["source_file"], entry["source_file_offset"]): place
         for place, entry in enumerate(found)
@@ -118,7 +118,7 @@ def fields_of(
 
 def _fields(columns: dict[str, list[Any]]) -> IndexEntry:
     if WHOLE in columns:
-        # OpenSearch gives the form for URLs, without padding.
+        # OpenSearch returns URL-safe base64, without padding.
         text = columns[WHOLE][0].translate(_USUAL_BASE64)
         whole: IndexEntry = json.loads(base64.b64decode(f"{text}=="))
         return whole
@@ -131,7 +131,7 @@ _USUAL_BASE64 = str.maketrans("-_", "+/")
 def captures_of(
     server: Server, index: str, hits: Sequence[Body], order: Sequence[str] = ()
 ) -> list[Capture]:
-    """Return the captures that a search with `read_fields` of all fields found."""
+    """Return the captures of the hits of a search with `read_fields` for all fields."""
     return [
         capture_of_values(tuple([entry.get(name, default) for name, default in _UNSET.items()]))
         for entry in fields_of(server, index, hits, order)
@@ -168,20 +168,20 @@ def _read(text: str, end: _Mark) -> _Mark:
 
 
 class CaptureStore:
-    """The captures of a server, written, deleted, and in the order of their storing."""
+    """Adds, deletes and lists the captures of a server, also in the order they were stored."""
 
     def __init__(self, server: Server, index: str) -> None:
         self._server = server
         self._index = index
 
     def add(self, captures: Iterable[Capture]) -> int:
-        """Add captures; return how many were new. Stored captures stay unchanged."""
+        """Add captures; return the number of new ones. Captures already stored stay unchanged."""
         return self._created(action.lines() for action in self._actions(captures))
 
     def load(self, batches: Iterable[Sequence[Capture]]) -> int:
-        """Add captures, visible when it returns; return how many were new."""
+        """Add captures and make them visible; return the number of new ones."""
         with tempfile.TemporaryFile(prefix="nwx-load-") as spool:
-            # All of it first: what comes from outside may turn out to be wrong at its end.
+            # All are read first, as input from outside may be invalid near its end.
             for batch in batches:
                 spool.writelines(action.lines() for action in self._actions(batch))
             spool.seek(0)
@@ -190,7 +190,7 @@ class CaptureStore:
         return new
 
     def unload(self, ids: Iterable[str]) -> int:
-        """Delete captures; return how many there were."""
+        """Delete captures; return the number that existed."""
         with tempfile.TemporaryFile(prefix="nwx-unload-") as spool:
             spool.writelines(f"{json.dumps(id)}\n".encode() for id in ids)
             spool.seek(0)
@@ -204,7 +204,7 @@ class CaptureStore:
         return deleted
 
     def entries(self) -> Iterator[IndexEntry]:
-        """Stream the entries of all captures, by collection, file and offset."""
+        """Stream the entries of all captures, ordered by collection, file and offset."""
         order = (PLACE_ORDER[-1], *PLACE_ORDER[:-1])
         body: Body = {"query": {"match_all": {}}} | read_fields(self._server, order=order)
         for page in pages(self._server, self._index, body, ascending(order)):
@@ -213,7 +213,7 @@ class CaptureStore:
     def mark(self, known: str = "") -> str:
         """Return the mark after all written captures, and make them visible to searches.
 
-        If the mark is still `known`, they are visible already.
+        If the mark is still `known`, they are already visible.
         """
         end = self._end(known)
         text = end.text()
@@ -224,7 +224,7 @@ class CaptureStore:
     def since(
         self, mark: str, until: str = "", collection: str = ""
     ) -> Iterator[tuple[Capture, str]]:
-        """Stream captures, as `CaptureIndex.captures_since` does, one shard after the other."""
+        """Stream captures as for `CaptureIndex.captures_since`, shard by shard."""
         end = self._end()
         last = _read(until, end) if until else end
         now = _read(mark, end) if mark else _Mark(end.uuid, (_NONE,) * len(end.numbers))
@@ -266,10 +266,10 @@ class CaptureStore:
                 return
 
     def _end(self, known: str = "") -> _Mark:
-        """Return the number up to which all is written on each shard; `known` is an earlier end.
+        """Return the number up to which each shard is fully written; `known` is an earlier end.
 
-        Raises EngineUnavailableError while shards are missing, as during the start of a server: a
-        mark of the other shards would not match any known one.
+        Raises EngineUnavailableError while shards are missing, as when a server starts: a mark of
+        only the other shards would not match any known mark.
         """
         answer = self._server.request(
             "GET",
@@ -296,7 +296,7 @@ class CaptureStore:
         return _Mark(uuid, tuple(numbers[shard] for shard in sorted(numbers)))
 
     def _shards(self) -> int:
-        """Return how many shards an index has."""
+        """Return the number of shards of the index."""
         (found,) = self._server.request(
             "GET",
             f"/{quoted(self._index)}/_settings/index.number_of_shards",

@@ -1,4 +1,4 @@
-"""Entries of a dates index: dates spread over chunks by time, read and written by document."""
+"""Entries of a dates index: the dates of a document, spread over chunks by time."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,21 +22,21 @@ from nwx.engine.search_server.server import Body, Server
 from nwx.model import Dates
 
 CHUNK_ENTRIES: Query = {"exists": {"field": CHUNK}}
-"""The entries that are not the first of their document."""
+"""The chunk entries: all but the first of each document."""
 
 IN_CHUNKS: tuple[Query, ...] = (CHUNK_ENTRIES, {"exists": {"field": CHUNKS}})
-"""The entries of documents with chunks: chunks, and first ones."""
+"""The entries of documents with chunks: chunks and first entries."""
 
 FIRST_ENTRIES: Query = {"bool": {"must_not": [CHUNK_ENTRIES]}}
-"""One entry of each document."""
+"""The first entry of each document."""
 
 MANY: Query = {
     "bool": {"should": [{"range": {"count": {"gte": 2}}}, *IN_CHUNKS], "minimum_should_match": 1}
 }
-"""The entries of the main index that know more than the document: one date is its own."""
+"""The entries of the main index with dates that the document lacks: it has one date itself."""
 
 FIRST_OF_MANY: Query = {"bool": {"filter": [MANY], "must_not": [CHUNK_ENTRIES]}}
-"""One entry of each document with several dates."""
+"""The first entry of each document with several dates."""
 
 ONCE: Query = {
     "bool": {"filter": [{"range": {"count": {"lte": 1}}}], "must_not": [*IN_CHUNKS]},
@@ -45,20 +45,20 @@ ONCE: Query = {
 
 
 FIRST_ENTRY = ""
-"""The name of the entry that has the document's own id; chunks are named by their time."""
+"""The name of the entry with the document's id; chunks are named by their time."""
 
 _YEAR, _LONGEST = 4, 14
 _MARK = "."
 
 SeenTexts = frozenset[str]
-"""Dates as entries have them, `<collection>/<timestamp>`."""
+"""Dates as stored in entries, `<collection>/<timestamp>`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryState:
-    """State of an entry: its dates, the names of its chunks, their years and collections.
+    """The state of an entry: its dates, the names of its chunks, its years and collections.
 
-    Only a first entry has years and collections: of all dates of the document.
+    Only a first entry has years and collections, those of all dates of the document.
     """
 
     seen: SeenTexts = frozenset()
@@ -73,23 +73,23 @@ def entry_id(id: str, name: str) -> str:
 
 
 def document_of(id: str) -> str:
-    """Return the id of the document that an entry is of."""
+    """Return the id of an entry's document."""
     return id.partition(_MARK)[0]
 
 
 def seen_texts(dates: Dates) -> SeenTexts:
-    """Return dates as entries have them."""
+    """Return dates in the form stored in entries."""
     return frozenset(f"{collection}/{timestamp}" for timestamp, collection in dates.seen)
 
 
 def dates_of_texts(key: str, seen: Iterable[str]) -> Dates:
-    """Return the dates of a key that entries have between them, in order."""
+    """Return the union of stored dates for a key, sorted."""
     pairs = (text.rpartition("/") for text in set(seen))
     return Dates(key, tuple(sorted((timestamp, collection) for collection, _, timestamp in pairs)))
 
 
 def state_of(entry: IndexEntry | None) -> EntryState:
-    """Return the state of a stored entry, None for one that is not there."""
+    """Return the state of a stored entry, an empty one for None."""
     if entry is None:
         return EntryState()
     return EntryState(
@@ -103,7 +103,7 @@ def state_of(entry: IndexEntry | None) -> EntryState:
 def with_dates(
     name: str, state: EntryState, wanted: SeenTexts
 ) -> tuple[EntryState, dict[str, SeenTexts]]:
-    """Return the entry with the dates that it has room for, and the other dates by chunk."""
+    """Return the entry with added dates as far as it has room, and the other dates by chunk."""
     new = wanted - state.seen
     if not new:
         return state, {}
@@ -119,17 +119,17 @@ def with_dates(
 
 
 def without_dates(state: EntryState, removed: SeenTexts) -> EntryState:
-    """Return an entry without some dates; it still takes none where it lists chunks."""
+    """Return an entry without some dates; an entry that lists chunks still accepts no new dates."""
     return EntryState(state.seen - removed, state.chunks, state.years, state.collections)
 
 
 def covering(state: EntryState, seen: Iterable[str]) -> EntryState:
-    """Return a first entry that names the years and collections of these dates, and no others."""
+    """Return a first entry with exactly the years and collections of these dates."""
     return EntryState(state.seen, state.chunks, *_covered(EntryState(), seen))
 
 
 def by_chunk(name: str, seen: Iterable[str]) -> dict[str, SeenTexts]:
-    """Return dates by the chunks below an entry that they belong to."""
+    """Return dates grouped by their chunks below an entry."""
     digits = len(name) + 2 if name else _YEAR
     found: dict[str, set[str]] = {}
     for text in seen:
@@ -138,7 +138,7 @@ def by_chunk(name: str, seen: Iterable[str]) -> dict[str, SeenTexts]:
 
 
 def above(name: str) -> list[str]:
-    """Return the names of the entries above a chunk, the first entry included."""
+    """Return the names of the entries above a chunk, including the first entry."""
     if name == FIRST_ENTRY:
         return []
     return [FIRST_ENTRY, *(name[:digits] for digits in range(_YEAR, len(name), 2))]
@@ -165,7 +165,7 @@ def stored_entry(id: str, name: str, key: str, state: EntryState) -> IndexEntry:
 
 
 def joined_chunks(entries: Iterable[IndexEntry]) -> Iterator[IndexEntry]:
-    """Yield entries in the order of their ids, with the chunks of a document joined."""
+    """Yield entries, sorted by id, with the chunks of each document joined."""
     for id, group in groupby(entries, key=lambda entry: document_of(entry["id"])):
         first, *others = group
         if not others and first["id"] == id:
@@ -179,7 +179,7 @@ def joined_chunks(entries: Iterable[IndexEntry]) -> Iterator[IndexEntry]:
 
 
 def _room(name: str, state: EntryState) -> int:
-    """Return how many more dates an entry takes: all of a second fit into one."""
+    """Return how many more dates an entry can take; all dates of one second fit in an entry."""
     if len(name) == _LONGEST:
         return len(state.seen) + schema.MAX_IDS
     return 0 if state.chunks else max(0, schema.DATES_OF_ENTRY - len(state.seen))
@@ -204,9 +204,9 @@ _STATE = ",".join(("key", "seen", CHUNKS, YEARS, COLLECTIONS))
 
 
 class DatesEntries:
-    """Reader and writer of dates entries.
+    """Reads and writes dates entries.
 
-    An entry is written only if it still has the state that was read.
+    An entry is written only if it is unchanged since it was read.
     """
 
     def __init__(self, server: Server, index: str) -> None:
@@ -216,11 +216,11 @@ class DatesEntries:
         self._allows_chunks = False
 
     def read(self, places: Collection[Place]) -> dict[Place, Body | None]:
-        """Return the server's content of each of these entries, None if missing."""
+        """Return the stored body of each entry, None if missing."""
         return self._read(places, _STATE)
 
     def versions(self, places: Collection[Place]) -> dict[Place, tuple[int, int] | None]:
-        """Return the number of the last change of each of these entries."""
+        """Return the version of each entry: its sequence number and primary term."""
         return {place: version_of(body) for place, body in self._read(places, "false").items()}
 
     def _read(self, places: Collection[Place], source: str) -> dict[Place, Body | None]:
@@ -229,7 +229,7 @@ class DatesEntries:
         return {place: found.get(id) for place, id in ids.items()}
 
     def whole(self, ids: Iterable[str]) -> dict[str, dict[str, Body]]:
-        """Return all entries of documents by their names, the first one first."""
+        """Return all entries of documents by name, the first entry first."""
         found: dict[str, dict[str, Body]] = {}
         asked: list[Place] = [(id, FIRST_ENTRY) for id in ids]
         while asked:
@@ -244,10 +244,10 @@ class DatesEntries:
     def write(
         self, changes: Mapping[Place, tuple[str, EntryState]], known: Mapping[Place, Body | None]
     ) -> set[Place]:
-        """Write the states of entries, each with its key; return the conflicting places.
+        """Write the states of entries, each with its key; return the places with conflicts.
 
-        A conflict is an entry that others wrote first. A state without dates and chunks deletes its
-        entry.
+        A conflict is an entry that another writer changed first. A state without dates and chunks
+        deletes its entry.
         """
         if any(name or state.chunks for (_, name), (_, state) in changes.items()):
             self._allow_chunks()
@@ -258,12 +258,12 @@ class DatesEntries:
         return self._refused(list(changes), actions)
 
     def delete(self, known: Mapping[Place, Body]) -> set[Place]:
-        """Delete entries; return the ones that others wrote to meanwhile."""
+        """Delete entries; return those that other writers changed meanwhile."""
         actions = [self._deletion(place, body) for place, body in known.items()]
         return self._refused(list(known), actions)
 
     def discard(self, places: Iterable[Place]) -> None:
-        """Delete entries, even if others wrote to them meanwhile."""
+        """Delete entries, even if other writers changed them meanwhile."""
         ids = (entry_id(*place) for place in places)
         send(self._server, (BulkAction(self._index, id, None, "delete") for id in ids))
 
@@ -289,12 +289,12 @@ class DatesEntries:
 
 
 def version_of(body: Body | None) -> tuple[int, int] | None:
-    """Return the number of the last change of an entry, None where it is not there."""
+    """Return the sequence number and primary term of an entry, None if it is missing."""
     return None if body is None else (body["_seq_no"], body["_primary_term"])
 
 
 def known_state(body: Body | None) -> EntryState:
-    """Return the state of an entry as it was read."""
+    """Return the state of an entry that was read."""
     return state_of(None if body is None else body["_source"])
 
 

@@ -1,7 +1,7 @@
 """The additional dates indices of an archive, by name.
 
-Attached indices are listed in the mapping of the main index, so that the list is stored with
-the archive and visible to all clients.
+Attached indices are listed in the mapping of the main index, so that the list is stored with the
+archive and visible to all clients.
 """
 
 import threading
@@ -38,11 +38,11 @@ from nwx.errors import (
 from nwx.model import MAIN_DATES, Dates, IndexName, NamedDates
 
 BUILDING = ".building"
-"""What the alias of an index that is not ready ends with."""
+"""The suffix of the alias of an index that is being built."""
 
 
 class IndexBuilder(DatesBuilder):
-    """An index while it is filled."""
+    """Builder of a dates index, which appends dates to it."""
 
     def __init__(self, server: Server, index: str) -> None:
         self._index = DatesStore(server, index)
@@ -53,9 +53,9 @@ class IndexBuilder(DatesBuilder):
 
 @contextmanager
 def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilder]:
-    """Yield a builder of the next version of a dates index, current once the context ends.
+    """Yield a builder of a dates index's next version, which is current after the context.
 
-    Dates that others add to the previous version meanwhile are added to the new one.
+    Dates that other writers add to the previous version meanwhile are copied to the new one.
     """
     old, state = current_version(server, alias)
     written = _last_change(server, alias) if old else -1
@@ -77,7 +77,7 @@ def building(server: Server, schema: Schema, alias: str) -> Iterator[IndexBuilde
 
 
 def _last_change(server: Server, index: str) -> int:
-    """Return the number of the last change of an index that a search sees."""
+    """Return the sequence number of the last change visible to searches, -1 if there is none."""
     refresh(server, index)
     body: Body = {"query": EVERYTHING, "size": 1, "seq_no_primary_term": True,
                   "sort": [{"_seq_no": "desc"}]}  # fmt: skip
@@ -86,7 +86,7 @@ def _last_change(server: Server, index: str) -> int:
 
 
 def _add_later(server: Server, old: str, alias: str, written: int) -> None:
-    """Add dates to the new version that others wrote to the old one since a change."""
+    """Copy dates that other writers added to the old version after a change to the new one."""
     block_writes(server, old)
     refresh(server, old)
     body = {"query": {"range": {"_seq_no": {"gt": written}}}}
@@ -95,7 +95,7 @@ def _add_later(server: Server, old: str, alias: str, written: int) -> None:
 
 
 REMEMBERED_SECONDS = 1.0
-"""So long what is attached is not asked again; changes made here are known at once."""
+"""How long the list of attached indices is cached; changes by this process apply at once."""
 
 _ATTEMPTS = 5
 
@@ -117,18 +117,18 @@ class ServerDatesIndices:
         self._stores: dict[str, DatesStore] = {}
 
     def read(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the dates of ids, in all indices."""
+        """Return the dates of ids, merged from all indices."""
         parts = [self._index(self._main).read(ids)]
         parts += [self._index(one).read(ids) for one in self._addresses().values()]
         return merged_dates(parts)
 
     def further(self) -> list[tuple[str, Query]]:
-        """Return the indices, each with the query of entries that may know more than documents."""
+        """Return each index with the query of its entries that may have dates documents lack."""
         others = [(one, EVERYTHING) for one in self._addresses().values()]
         return [(self._main, MANY), *others]
 
     def others(self) -> list[str]:
-        """Return the indices that are attached."""
+        """Return the names of the attached indices on the server."""
         return list(self._addresses().values())
 
     def _index(self, index: str) -> DatesStore:
@@ -167,7 +167,7 @@ class ServerDatesIndices:
         raise EngineBusyError(f"others keep changing what is attached to {self._main}; try again")
 
     def listed(self) -> list[NamedDates]:
-        """Return all of them, the main one first."""
+        """Return all dates indices, the main one first."""
         with self._guard:
             self._remembered.clear()
         attached = self._addresses()
@@ -212,7 +212,7 @@ class ServerDatesIndices:
                     yield name
 
     def attach(self, name: str, address: str) -> None:
-        """Attach an index, as `Engine.attach_dates` does."""
+        """Attach an index, as in `Engine.attach_dates`."""
         check_name(name)
         index = address or self._own(name)
         self._check(index)
@@ -239,11 +239,11 @@ class ServerDatesIndices:
             )
 
     def detach(self, name: str) -> None:
-        """Detach an index, as `Engine.detach_dates` does."""
+        """Detach an index, as in `Engine.detach_dates`."""
         self._change(partial(_detach, name))
 
     def drop(self, name: str) -> None:
-        """Detach and delete an index, as `Engine.drop_dates` does."""
+        """Detach and delete an index, as in `Engine.drop_dates`."""
         check_name(name)
         own = self._own(name)
         with self._guard:
@@ -271,11 +271,11 @@ class ServerDatesIndices:
         return {name: self._own(name) for name in self.made()} | self._addresses()
 
     def index_of(self, name: str) -> str:
-        """Return the index of a name that the archive made, the main one included."""
+        """Return the server index of a dates index made by the archive, including the main one."""
         return self._main if name == MAIN_DATES else self._own(name)
 
     def append(self, name: str, dates: Sequence[Dates]) -> int:
-        """Add dates to an index; a missing index is made and attached."""
+        """Add dates to an index, creating and attaching a missing one; return the number added."""
         if name == MAIN_DATES:
             return self._index(self._main).add(dates)
         check_name(name)
@@ -286,7 +286,7 @@ class ServerDatesIndices:
         return self._index(index).add(dates)
 
     def scan(self, place: str) -> Iterator[Dates]:
-        """Stream the dates of one index, as `Engine.scan_dates` does."""
+        """Stream the dates of one index, as in `Engine.scan_dates`."""
         return map(dates_from_entry, self._dates_entries(self._place(place)))
 
     def entries(self, index: str, query: Query = EVERYTHING) -> Iterator[IndexEntry]:
@@ -297,7 +297,7 @@ class ServerDatesIndices:
                 yield hit["_source"]
 
     def scanned(self) -> list[Iterator[IndexEntry]]:
-        """Return a stream of the entries of each index, the main one first, one of a document."""
+        """Return a stream of entries per index, the main one first, with one entry per document."""
         return [self._dates_entries(one) for one in (self._main, *self._addresses().values())]
 
     def _dates_entries(self, index: str) -> Iterator[IndexEntry]:
@@ -312,7 +312,7 @@ class ServerDatesIndices:
     def _place(self, place: str) -> str:
         """Return the index with this name in the archive, or else on the server.
 
-        An unknown name is treated as the name of a new index of the archive.
+        An unknown name is taken as that of a new index of the archive.
         """
         if place == MAIN_DATES:
             return self._main
@@ -326,7 +326,7 @@ class ServerDatesIndices:
 
     @contextmanager
     def build(self, place: str) -> Iterator[DatesBuilder]:
-        """Give what builds an index anew, as `Engine.build_dates` does."""
+        """Yield a builder that rebuilds an index, as in `Engine.build_dates`."""
         alias = self._place(place)
         if alias == self._main:
             raise UsageError(

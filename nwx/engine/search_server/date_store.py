@@ -1,4 +1,4 @@
-"""Dates on the server: sets that only grow, however many write at once."""
+"""Dates on the server: added, removed and read by document, safe with concurrent writers."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -30,7 +30,7 @@ _Asked = dict[Place, SeenTexts]
 
 
 class Addition:
-    """Addition of the dates of some documents to an index.
+    """Adds the dates of some documents to an index.
 
     A pass descends from first entries to chunks. It is repeated for documents with a chunk written
     while an entry above it changed, which may no longer list the chunk.
@@ -40,12 +40,12 @@ class Addition:
         self._entries = entries
         self._keys = {id: one.key for id, one in dates.items()}
         self._seen = {id: seen_texts(one) for id, one in dates.items()}
-        self._chunks: set[Place] = set()  # that were written
+        self._chunks: set[Place] = set()  # written so far
         self._conflicts = 0
         self._added: set[tuple[str, str]] = set()
 
     def run(self) -> int:
-        """Add the dates; return how many were new."""
+        """Add the dates; return the number of new ones."""
         ids: Collection[str] = self._seen
         while ids:
             ids = self._pass(ids)
@@ -64,12 +64,12 @@ class Addition:
             asked = self._step(asked, known, written)
         self._chunks.update((id, name) for id, name in written if name != FIRST_ENTRY)
         for id, name in [place for place in self._chunks - looked if place[0] in ids]:
-            self._chunks.remove((id, name))  # nothing lists it any more
+            self._chunks.remove((id, name))  # no entry lists it any more
             add_unlisted(self._entries, id, [name])
         return self._unsure(known, written)
 
     def _step(self, asked: _Asked, known: dict[Place, Body | None], written: set[Place]) -> _Asked:
-        """Write entries; return the dates left for chunks, and those with conflicts."""
+        """Write entries; return the dates left for chunks and those with conflicts."""
         states = {place: known_state(known[place]) for place in asked}
         after = {place: with_dates(place[1], states[place], asked[place]) for place in asked}
         changes: dict[Place, tuple[str, EntryState]] = {
@@ -91,7 +91,7 @@ class Addition:
         return left
 
     def _wait(self, conflicts: Collection[Place]) -> None:
-        """Let others go first, for a while; they cannot for ever."""
+        """Pause after conflicts to let other writers finish; raises EngineBusyError if too many."""
         if not conflicts:
             return
         self._conflicts += 1
@@ -113,7 +113,7 @@ class Addition:
 
 
 def _ahead(asked: _Asked) -> set[Place]:
-    """Return the entries to read: with chunks also those below, to ask for both at once."""
+    """Return the entries to read: chunks together with those below them, to save a request."""
     below = {
         (id, chunk)
         for (id, name), seen in asked.items()
@@ -124,7 +124,7 @@ def _ahead(asked: _Asked) -> set[Place]:
 
 
 def add_unlisted(entries: DatesEntries, id: str, names: Collection[str]) -> None:
-    """Move dates written to chunks of a document while the entries above were deleted."""
+    """Move dates from chunks of a document written while the entries above were deleted."""
     while True:
         listed = entries.whole([id]).get(id, {})
         found = entries.read([(id, name) for name in names if name not in listed])
@@ -138,10 +138,10 @@ def add_unlisted(entries: DatesEntries, id: str, names: Collection[str]) -> None
 
 
 class Removal:
-    """Removal of the dates of some documents from an index.
+    """Removes the dates of some documents from an index.
 
     They are removed from all entries that may hold them. First entries of documents with chunks are
-    then updated to the remaining dates, or all entries are deleted.
+    then updated to the remaining dates; without any, all entries are deleted.
     """
 
     def __init__(self, entries: DatesEntries, dates: Mapping[str, Dates]) -> None:
@@ -152,7 +152,7 @@ class Removal:
         self._conflicts = 0
 
     def run(self) -> int:
-        """Remove the dates; return how many there were."""
+        """Remove the dates; return the number removed."""
         asked: _Asked = {(id, FIRST_ENTRY): seen for id, seen in self._seen.items()}
         while asked:
             asked = self._step(asked)
@@ -161,7 +161,7 @@ class Removal:
         return len(self._removed)
 
     def _step(self, asked: _Asked) -> _Asked:
-        """Write entries; return the dates that may be in chunks, and those with conflicts."""
+        """Write entries; return the dates that may be in chunks and those with conflicts."""
         known = self._entries.read(asked)
         states = {place: known_state(body) for place, body in known.items()}
         changes: dict[Place, tuple[str, EntryState]] = {
@@ -187,7 +187,7 @@ class Removal:
         return {(id, one): some for one, some in chunks.items() if one in state.chunks}
 
     def _tidy(self, id: str) -> None:
-        """Update the first entry of a document with chunks to the dates left, or delete all."""
+        """Update a document's first entry to the remaining dates, or delete all entries."""
         listed: set[str] = set()
         while whole := self._entries.whole([id]).get(id, {}):
             states = {name: known_state(body) for name, body in whole.items()}
@@ -203,7 +203,7 @@ class Removal:
         add_unlisted(self._entries, id, listed)
 
     def _named(self, id: str, whole: Mapping[str, Body], state: EntryState) -> bool:
-        """Write the first entry; return whether it was as it is to be."""
+        """Write the first entry; return whether it already had this state."""
         first = whole[FIRST_ENTRY]
         if known_state(first) == state:
             return True
@@ -212,7 +212,7 @@ class Removal:
         return False
 
     def _deleted(self, id: str, whole: Mapping[str, Body]) -> bool:
-        """Delete the entries of a document, the first one last; return whether all are gone."""
+        """Delete the entries of a document, the first entry last; return whether all are gone."""
         for digits in sorted({len(name) for name in whole}, reverse=True):
             some = {(id, name): body for name, body in whole.items() if len(name) == digits}
             if self._entries.delete(some):
@@ -244,28 +244,28 @@ class DatesStore:
         self._entries = DatesEntries(server, index)
 
     def read(self, ids: Sequence[str]) -> dict[str, Dates]:
-        """Return the dates of these ids."""
+        """Return the dates of documents by id."""
         found = self._entries.whole(ids)
         dates = {id: _dates(list(bodies.values())) for id, bodies in found.items()}
         return {id: one for id, one in dates.items() if one.seen}
 
     def add(self, dates: Iterable[Dates]) -> int:
-        """Add dates and return how many pairs of timestamp and collection were new."""
+        """Add dates; return the number of new pairs of timestamp and collection."""
         return sum(Addition(self._entries, some).run() for some in _parts(_merged(dates)))
 
     def remove(self, dates: Iterable[Dates]) -> int:
-        """Remove pairs of timestamp and collection; return how many there were."""
+        """Remove pairs of timestamp and collection; return the number removed."""
         return sum(Removal(self._entries, some).run() for some in _parts(_merged(dates)))
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete all dates of documents; return of how many there were any."""
+        """Delete all dates of documents; return the number of documents that had any."""
         found = self._entries.whole(ids)
         self._entries.discard((id, name) for id, bodies in found.items() for name in bodies)
         return len(found)
 
 
 def dates_of_batch(batch: Batch) -> Iterator[Dates]:
-    """Yield the dates of a batch, including dates of the captures of its documents."""
+    """Yield the dates of a batch, including those of its documents' captures."""
     yield from batch.dates
     for document in (*batch.documents, *batch.amended):
         capture = document.capture

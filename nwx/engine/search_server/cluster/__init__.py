@@ -1,1 +1,1 @@
-"""Indices over several nodes: missing shards, their number, and settings for bulk loading."""
+"""Indices on several nodes: missing shards, resharding, snapshots and bulk-loading settings."""

@@ -1,8 +1,8 @@
 """Settings for bulk loading: no replicas, no refreshes, until the last import ends.
 
-The previous settings are kept in an entry on the server, with the running imports (holders), so
-that a later process restores them if an import was killed. A separate process (`guard_loading`)
-restores them when an import is killed.
+The previous settings are stored in an entry on the server, with the running imports (holders). If
+an import is killed, a separate process (`guard_loading`) restores the settings, or else a later
+process can.
 """
 
 import json
@@ -31,7 +31,7 @@ from nwx.settings import ServerSettings, Settings
 LOADED = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES)
 """The indices whose settings change."""
 
-_DONE = "done"  # an import has put the settings back itself
+_DONE = "done"  # the import restored the settings itself
 _ENTRY = "loading"
 _ATTEMPTS = 50
 _WHILE_LOADING: Body = {"number_of_replicas": "0", "refresh_interval": "-1"}
@@ -39,7 +39,7 @@ _GUARD_ATTEMPTS, _GUARD_PAUSE_SECONDS = 120, 5.0
 
 
 class BulkLoading:
-    """The entry of the index `<prefix>-loading`, and the settings of the indices."""
+    """The bulk-loading settings of indices, and their entry in the index `<prefix>-loading`."""
 
     def __init__(self, server: Server, schema: Schema, settings: ServerSettings) -> None:
         self._server = server
@@ -48,14 +48,14 @@ class BulkLoading:
         self.index = f"{settings.prefix}-loading"
 
     def holders(self) -> tuple[str, ...]:
-        """Return the names of the imports that load in bulk, killed ones included."""
+        """Return the names of the imports that load in bulk, including killed ones."""
         try:
             return tuple(sorted(self._state()[0].get("holders", ())))
         except IndexMissingError:
             return ()
 
     def begin(self, holder: str) -> None:
-        """Change the settings for an import, after saving the previous ones."""
+        """Save the current settings, and set those of bulk loading for an import."""
         make_blob_index(self._server, self.index, self._settings)
 
         def joined(state: Body) -> Body:
@@ -67,7 +67,7 @@ class BulkLoading:
             self._put(name, _WHILE_LOADING)
 
     def end(self, holder: str) -> None:
-        """Restore the settings, unless another import still needs the current ones.
+        """Restore the saved settings, unless another import is still loading.
 
         Does nothing if `begin` has not saved any.
         """
@@ -76,7 +76,7 @@ class BulkLoading:
             others = [one for one in state.get("holders", ()) if one != holder]
             if others or not state.get("before"):
                 return {"holders": others, "before": state.get("before", {})}
-            # First put back, then noted: whoever is stopped in between does it again.
+            # Restored before the entry is changed: if interrupted, it is done again.
             for name, settings in state["before"].items():
                 self._put(name, settings)
             return {"holders": [], "before": {}}
@@ -108,7 +108,7 @@ class BulkLoading:
         }
 
     def _current(self) -> dict[str, Body]:
-        """Return the settings of the indices that a bulk load changes, as they are now."""
+        """Return the current values of the settings that bulk loading changes, by index."""
         return {name: self._settings_of(name) for name in self._names}
 
     def _settings_of(self, name: str) -> Body:
@@ -124,8 +124,8 @@ class BulkLoading:
 
 @contextmanager
 def loading(state: BulkLoading, settings: Settings) -> Iterator[None]:
-    """Let the indices have the settings of bulk loading within the context."""
-    # Containers of one name may have processes of the same number.
+    """Apply the settings of bulk loading within the context."""
+    # A random part, as containers with the same name may have equal process ids.
     holder = f"{platform.node()} process {os.getpid()} ({secrets.token_hex(4)})"
     guard = _start_guard(settings, holder)
     try:
@@ -137,10 +137,10 @@ def loading(state: BulkLoading, settings: Settings) -> Iterator[None]:
 
 
 def _start_guard(settings: Settings, holder: str) -> ChildProcess:
-    """Start the process that ends a bulk load when this process is killed."""
+    """Start the process that ends the bulk load if this process is killed."""
     guard = ChildProcess(guard_loading)
     try:
-        # By its connection: a command line can be read by everybody.
+        # Sent over the connection, as command lines are readable by all users.
         guard.connection.send((settings, holder))
     except OSError as error:
         guard.end()
@@ -152,20 +152,22 @@ def _start_guard(settings: Settings, holder: str) -> ChildProcess:
 
 
 def _dismiss(guard: ChildProcess) -> None:
-    with suppress(OSError):  # it was killed: all it had to do is done
+    with suppress(OSError):  # it was killed, but is no longer needed
         guard.connection.send(_DONE)
         guard.death()
     guard.end()
 
 
 def guard_loading(connection: "Connection[None, Any]") -> None:
-    """Restore settings if the import at the other end is killed; it reports a normal end.
+    """Restore the settings if the import at the other end ends without reporting that it did.
 
     An unreachable server is retried for ten minutes. If it stays unreachable, `nwx check` names the
     import.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # what stops the import must not stop this
+        signal.signal(
+            number, signal.SIG_IGN
+        )  # signals that stop the import must not stop this process
     settings, holder = connection.recv()
     with suppress(EOFError, OSError):
         if connection.recv() == _DONE:

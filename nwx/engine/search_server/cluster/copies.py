@@ -1,4 +1,4 @@
-"""The copies of shards, and versions of an index behind an alias."""
+"""Operations on all copies of shards, and on the versions of an index with an alias."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,16 +13,16 @@ _MISSING = {"ignore_unavailable": "true"}
 
 
 def refresh(server: Server, names: str, *, ignore_missing: bool = False) -> None:
-    """Make writes visible to searches on each copy that answers searches.
+    """Make writes visible to searches on each shard copy that answers searches.
 
     `names` are indices, separated by commas. Raises PartialAnswerError if a copy stays unreachable,
-    IndexMissingError on a missing index unless those are ignored.
+    and IndexMissingError on a missing index unless `ignore_missing`.
     """
     _on_all_copies(server, names, "_refresh", _MISSING if ignore_missing else {})
 
 
 def flush(server: Server, names: str) -> None:
-    """Write the logs of operations of indices to their files on each copy; missing are ignored."""
+    """Flush the transaction logs of indices on each shard copy; missing indices are ignored."""
     params = {"force": "true", "wait_if_ongoing": "true", **_MISSING}
     _on_all_copies(server, names, "_flush", params)
 
@@ -36,7 +36,7 @@ def _on_all_copies(server: Server, names: str, what: str, params: Mapping[str, s
         successful, total = done.get("successful", 0), done.get("total", 0)
         if successful >= total:
             return
-        # A copy that is not there counts too; it catches up before it is asked.
+        # `total` includes unallocated copies, which catch up before they answer searches.
         active, lost = _active_copies(server, names)
         if not lost and successful >= active:
             return
@@ -44,14 +44,14 @@ def _on_all_copies(server: Server, names: str, what: str, params: Mapping[str, s
 
 
 def _active_copies(server: Server, names: str) -> tuple[int, int]:
-    """Return how many copies are asked by searches, and how many shards have none."""
+    """Return the number of copies that answer searches, and of shards without any."""
     answer = server.request("GET", f"/{quoted(names)}/_search_shards", params=_MISSING)
     groups = [[one for one in group if one["state"] in _ACTIVE] for group in answer["shards"]]
     return sum(map(len, groups)), sum(not group for group in groups)
 
 
 def shard_health(server: Server, name: str) -> ShardHealth:
-    """Return how the shards of an index do, which is called by its own name."""
+    """Return the health of the shards of an index; `name` is its concrete name, not an alias."""
     answer = server.request("GET", f"/_cluster/health/{quoted(name)}", params={"level": "shards"})
     path = f"/{quoted(name)}/_settings/index.blocks.write"
     found = server.request("GET", path).get(name, {}).get("settings", {})
@@ -67,12 +67,12 @@ def _health(name: str, found: Body, *, blocked: bool) -> ShardHealth:
 
 
 def block_writes(server: Server, index: str) -> None:
-    """Block writes to an index, and wait for running ones.
+    """Block writes to an index, and wait for writes in progress.
 
-    The setting `index.blocks.write` alone does not wait.
+    Setting `index.blocks.write` alone would not wait.
     """
     answer = server.request("PUT", f"/{quoted(index)}/_block/write")
-    # One that was blocked before is not named.
+    # An index that was already blocked is not listed.
     if not all(one.get("blocked") for one in answer.get("indices", ())):
         raise EngineUnavailableError(
             f"not all shards of {index} at {server.address} stopped to take writes; try again"
@@ -80,19 +80,19 @@ def block_writes(server: Server, index: str) -> None:
 
 
 def allow_writes(server: Server, index: str) -> None:
-    """Let an index be written to again."""
+    """Allow writes to an index again."""
     server.request("PUT", f"/{quoted(index)}/_settings", {"index.blocks.write": None})
 
 
 def index_states(server: Server, names: str) -> Body:
-    """Return aliases, mapping and settings of indices by their own names, missing ones left out."""
+    """Return aliases, mapping and settings of existing indices by their concrete names."""
     return server.request("GET", f"/{quoted(names)}", params={"ignore_unavailable": "true"})
 
 
 def current_version(server: Server, alias: str) -> tuple[str, Body]:
-    """Return the index of an alias with its state, "" and nothing without one.
+    """Return the index of an alias and its state, or "" and {} without one.
 
-    Raises EngineError for an index of that very name, which nothing can take the place of.
+    Raises EngineError if an index has the name of the alias: it cannot be replaced.
     """
     name, state = next(iter(index_states(server, alias).items()), ("", {}))
     if name == alias:
@@ -103,7 +103,7 @@ def current_version(server: Server, alias: str) -> tuple[str, Body]:
 
 
 def next_version(alias: str, old: str = "") -> str:
-    """Return the name of the index that follows another of an alias."""
+    """Return the name of the next version of an alias's index."""
     number = old.rpartition("-")[2]
     return f"{alias}-{int(number) + 1 if number.isdigit() else 1:06}"
 
@@ -117,9 +117,9 @@ def swap_versions(
     *,
     deletes: bool = False,
 ) -> None:
-    """Let a new index take the place of old ones in one step, which may delete these.
+    """Atomically replace old indices by a new one under `aliases`, optionally deleting the old.
 
-    `filling` is the alias that it had until now.
+    `filling` is the alias under which the new one was filled; it is removed.
     """
     old = list(old)
     actions: list[Body] = [{"remove_index": {"index": one}} for one in old if deletes]
@@ -132,9 +132,9 @@ def swap_versions(
 
 
 def delete_unplaced(server: Server, index: str, filling: str) -> None:
-    """Delete an index unless it has replaced another, after a missing response.
+    """Delete an index unless it has replaced another, which is unknown if a response was lost.
 
-    `filling` is the alias for filling it, before it has any other.
+    `filling` is the only alias of an index that has not replaced another.
     """
     for state in index_states(server, index).values():
         if not set(state.get("aliases", ())) - {filling}:

@@ -1,8 +1,8 @@
-"""Answers from some of the shards only: refused, unless a search may be partial.
+"""Answers from only some of the shards: refused, unless a search may be partial.
 
 Each answer with `_shards` is checked. A shard without an active copy counts as failed in a
-search, but not in `_refresh`, `_flush`, `_forcemerge` and `_stats`: there it is only missing
-among the successful ones, as are copies not yet allocated (seen with Elasticsearch 9.2).
+search, but not in `_refresh`, `_flush`, `_forcemerge` and `_stats`, where it is only missing
+among the successful ones, like copies not yet allocated (seen with Elasticsearch 9.2).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,19 +19,19 @@ _Answer = Mapping[str, Any]
 
 
 class PartialAnswers:
-    """The parts missing from the searches of one question."""
+    """The shards missing from the searches of one question."""
 
     def __init__(self) -> None:
         self.missing = 0
         self.shards = 0
 
     def add(self, missing: int, shards: int) -> None:
-        """Count the shards of a search that did not answer; the worst search counts."""
+        """Record the shards of a search that did not answer; keeps the worst search."""
         if (missing, shards) > (self.missing, self.shards) and missing:
             self.missing, self.shards = missing, shards
 
     def result(self, found: SearchResult) -> SearchResult:
-        """Return a result with its missing parts, its counts as lower bounds if any."""
+        """Return a result with its missing shards; if any, its counts are lower bounds."""
         if not self.missing:
             return found
         total, documents = (replace(one, relation="gte") for one in (found.total, found.documents))
@@ -49,9 +49,9 @@ _allowed: ContextVar[PartialAnswers | None] = ContextVar("partial", default=None
 
 @contextmanager
 def partial_allowed() -> Iterator[PartialAnswers]:
-    """Allow partial answers in the context; yields an object that records missing parts.
+    """Allow partial answers within the context; yield the record of missing shards.
 
-    It applies only to searches that may be partial.
+    Applies only to searches that may be partial.
     """
     token = _allowed.set(PartialAnswers())
     try:
@@ -63,7 +63,7 @@ def partial_allowed() -> Iterator[PartialAnswers]:
 def searched(
     search: Callable[[Question], SearchResult], question: Question, *, partial: bool
 ) -> SearchResult:
-    """Return the result of a question; a partial one reports the missing parts."""
+    """Return the result of a question; a partial one reports the missing shards."""
     if not partial:
         return search(question)
     with partial_allowed() as lacking:
@@ -72,12 +72,12 @@ def searched(
 
 
 def partial_answers() -> PartialAnswers | None:
-    """Return what counts missing shards, None where answers must be whole."""
+    """Return the record of missing shards, None if answers must be complete."""
     return _allowed.get()
 
 
 def missing_shards(answer: _Answer) -> int:
-    """Return how many shards of a search did not answer, or not in time."""
+    """Return the number of shards of a search that did not answer, or not in time."""
     shards = answer.get("_shards")
     if not isinstance(shards, dict):
         return 0
@@ -90,7 +90,7 @@ def missing_shards(answer: _Answer) -> int:
 
 
 def check_whole(place: str, answer: _Answer) -> None:
-    """Raise PartialAnswerError where some shards did not answer, in any part of an answer."""
+    """Raise PartialAnswerError if shards did not answer, in any part of an answer."""
     for one in (answer, *answer.get("responses", ())):
         if missing := missing_shards(one):
             raise partial_answer(place, missing, int(one["_shards"]["total"]), _reason(one))
@@ -99,7 +99,7 @@ def check_whole(place: str, answer: _Answer) -> None:
 def partial_answer(
     place: str, missing: int, shards: int, reason: str | ErrorText = ""
 ) -> PartialAnswerError:
-    """Return the error of an answer that some shards have no part in."""
+    """Return the error for an answer with missing shards."""
     lacking = ErrorText(
         "%(missing)s of %(shards)s shards of %(place)s did not answer",
         missing=missing,

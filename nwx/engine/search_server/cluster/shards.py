@@ -1,4 +1,4 @@
-"""The shards of an archive on a server."""
+"""The shards of an archive on a server: resharding and health."""
 
 import re
 import time
@@ -33,29 +33,29 @@ from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 
 SPLIT, COPIED = "split", "copied"
-"""How an index got another number of shards."""
+"""How the number of shards of an index was changed."""
 
 _WITH_FORM = (IndexName.DOCUMENTS, IndexName.CAPTURES)
-"""The indices whose settings are of a version of nwx."""
+"""The indices whose settings depend on the version of nwx."""
 
 _EVERYTHING: Body = {"match_all": {}}
 _BAD_REQUEST, _NOT_IN_TIME = 400, 408
 _LOOK_SECONDS = 0.5
 _LONGEST_READING_SECONDS = 330.0
-"""Whoever reads from a point in time has let it end after that (`pages`)."""
+"""After this time every reader's point in time has expired (`pages`)."""
 
 _SETTINGS_OF_ITS_OWN = (
     *("uuid", "creation_date", "provided_name", "version", "blocks", "resize"),
     *("history", "routing", "verified_read_only", "number_of_shards", "number_of_routing_shards"),
     *("routing_partition_size", "replication"),
 )
-"""Settings that a new index must not take from another."""
+"""Settings that a new index must not copy from another."""
 
 
 class Resharding:
-    """Change of the number of shards of the index of an alias.
+    """Changes the number of shards of an alias's index.
 
-    An index that an older nwx made otherwise is copied, and its texts are analysed anew.
+    An index made in another form by an older nwx is copied, and its texts are analysed again.
     """
 
     def __init__(self, server: Server, alias: str, index: IndexName) -> None:
@@ -66,7 +66,7 @@ class Resharding:
         self._form: Body = mappings.mapping(index).get("settings", {})
 
     def run(self, shards: int, progress: ShowProgress) -> str:
-        """Return how it was done, as `Shards.reshard` does."""
+        """Change the number of shards; return SPLIT or COPIED, as `Shards.reshard`."""
         old, state = self._current()
         health = shard_health(self._server, old)
         if health.shards == shards and self._has_form(state):
@@ -84,14 +84,14 @@ class Resharding:
             self._wait_for_copies(new, progress)
             self._check_same(old, new)
             self._follow_mapping(old, new, how)
-            allow_writes(self._server, new)  # a split index takes the block over
+            allow_writes(self._server, new)  # a split index inherits the block
             filling = self._filling if how == COPIED else ""
             swap_versions(self._server, [old], new, state["aliases"], filling)
         self._delete_unread(old)
         return how
 
     def has_form(self) -> bool:
-        """Return whether texts are analysed and entries kept as by this version of nwx."""
+        """Return whether texts are analysed and entries stored as by this version of nwx."""
         return all(map(self._has_form, index_states(self._server, self._alias).values()))
 
     def _has_form(self, state: Body) -> bool:
@@ -111,7 +111,7 @@ class Resharding:
         return found
 
     def _remove_leftovers(self, current: str) -> None:
-        """Remove the indices of other numbers, which a killed run left before or after its swap."""
+        """Remove other versions of the index, left by a run killed before or after its swap."""
         own = re.compile(rf"{re.escape(self._alias)}-\d{{6}}")
         for name in index_states(self._server, f"{self._alias}-*"):
             if own.fullmatch(name) and name != current:
@@ -119,7 +119,7 @@ class Resharding:
 
     @contextmanager
     def _blocked(self, old: str, new: str) -> Iterator[None]:
-        """Let nothing be written; what goes wrong leaves the old index as it was."""
+        """Block writes within the context; on an error, restore the previous state."""
         try:
             block_writes(self._server, old)
             yield
@@ -140,7 +140,7 @@ class Resharding:
         return COPIED
 
     def _is_split(self, old: str, state: Body, new: str, shards: int) -> bool:
-        """Split on the server, which links files; False where its number of shards forbids it."""
+        """Split on the server, which links files; return False if the shard counts forbid it."""
         settings = {
             "index.number_of_shards": shards,
             "index.number_of_replicas": state["settings"]["index"]["number_of_replicas"],
@@ -179,7 +179,7 @@ class Resharding:
         self._server.request("PUT", f"/{quoted(new)}/_settings", {"index": put_back})
 
     def _mapping(self, state: Body) -> Body:
-        """Return the mapping of a copy: of captures that of this version, else the same."""
+        """Return the mapping of a copy: this version's for captures, else the same."""
         if self._index is not IndexName.CAPTURES:
             return dict(state["mappings"])
         return index_mapping(self._index, state["mappings"].get("_meta", {}))
@@ -190,12 +190,12 @@ class Resharding:
                 yield capture_action(self._server, self._filling, row, "index")
             return
         for hit in page:
-            # The version of a document is the precedence of its capture.
+            # A document's version is the precedence of its capture.
             version = (("version", hit["_version"]), ("version_type", "external"))
             yield BulkAction(self._filling, hit["_id"], hit["_source"], control=version)
 
     def _wait_for_copies(self, new: str, progress: ShowProgress) -> None:
-        """Wait until each shard is there, and each copy that a node can take."""
+        """Wait until each shard, and each copy that a node can hold, is active."""
         params = {"wait_for_status": "yellow", "wait_for_no_initializing_shards": "true"}
         path, done = f"/_cluster/health/{quoted(new)}", 0.0
         while True:
@@ -227,13 +227,13 @@ class Resharding:
             )
 
     def _follow_mapping(self, old: str, new: str, how: str) -> None:
-        """Copy mapping notes made meanwhile, which the write block does not prevent."""
+        """Copy changes made to the mapping meanwhile, which the write block does not prevent."""
         state = index_states(self._server, old)[old]
         mapping = self._mapping(state) if how == COPIED else state["mappings"]
         self._server.request("PUT", f"/{quoted(new)}/_mapping", mapping)
 
     def _delete_unread(self, old: str) -> None:
-        """Delete the old index once nobody reads from it."""
+        """Delete the old index once no searches read from it, at most after a limit."""
         end = time.monotonic() + _LONGEST_READING_SECONDS
         while time.monotonic() < end:
             time.sleep(_LOOK_SECONDS)
@@ -244,7 +244,7 @@ class Resharding:
 
 
 class ServerShards(Shards):
-    """What changes and watches the shards of the indices of a server."""
+    """Changes the shards of a server's indices, and reports their health."""
 
     def __init__(
         self,
@@ -260,7 +260,7 @@ class ServerShards(Shards):
         return {index: shard_health(self._server, name) for index, name in self.names().items()}
 
     def names(self) -> dict[str, str]:
-        """Return the concrete names of all indices of the archive, by the names of `health`."""
+        """Return the concrete names of all indices of the archive, by their names in `health`."""
         made = self._schema.made_names()
         names = {index.value: made[index] for index in IndexName if index in made}
         return names | self._schema.names_behind(self._further(has_dates=IndexName.DATES in made))

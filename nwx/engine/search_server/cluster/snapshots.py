@@ -14,7 +14,7 @@ from nwx.errors import EngineError, UsageError
 from nwx.model import IndexName
 
 _FIRST = (IndexName.FILES, IndexName.CAPTURES, IndexName.DOCUMENTS)
-"""What an import writes last is taken first, so that nothing that it names is missing."""
+"""Snapshots are taken in reverse order of an import's writes, so that no reference is broken."""
 
 _PARTS = len(_FIRST) + 1
 _SUCCESS, _IN_PROGRESS = "SUCCESS", "IN_PROGRESS"
@@ -23,7 +23,7 @@ _LOOK_SECONDS, _LONGEST_SECONDS = 0.1, 5.0
 
 
 class ServerSnapshots(Backups):
-    """The backups of the indices of a prefix; each is a few snapshots, `<prefix>-<name>.<part>`."""
+    """The backups of a prefix's indices; each consists of snapshots `<prefix>-<name>.<part>`."""
 
     def __init__(self, server: Server, shards: ServerShards, prefix: str, repository: str) -> None:
         self._server, self._shards, self._prefix = server, shards, prefix
@@ -38,7 +38,7 @@ class ServerSnapshots(Backups):
         return sorted(one[1] for one in whole if one)
 
     def make(self, name: str, verify: Verify, progress: ShowProgress) -> None:
-        self.names()  # before anything is made: is there such a repository?
+        self.names()  # fails early if the repository does not exist
         indices = self._indices()
         if IndexName.FILES not in indices:
             raise EngineError(
@@ -73,7 +73,7 @@ class ServerSnapshots(Backups):
         return found
 
     def remove(self, name: str) -> None:
-        for part in reversed(range(_PARTS)):  # the last one makes it whole
+        for part in reversed(range(_PARTS)):  # the last one marks the backup as complete
             try:
                 self._request("DELETE", self._snapshot(name, part))
             except RefusedError as error:
@@ -100,11 +100,11 @@ class ServerSnapshots(Backups):
         verify(self._server.address)
 
     def _wait_for_shards(self, total: int, progress: ShowProgress) -> None:
-        """Wait until so many primary shards are active; their status is yellow long before."""
+        """Wait until `total` primary shards are active; the status is yellow long before."""
         path = f"/_cluster/health/{quoted(self._prefix)}-*"
         params = {"wait_for_active_shards": total, "timeout": f"{_LONGEST_SECONDS:.0f}s"}
         while True:
-            with suppress(RefusedError):  # of 408, not in time: what there is now is looked at
+            with suppress(RefusedError):  # 408, not in time: the current state follows
                 self._server.request("GET", path, params=params)
             found = self._server.request("GET", path)
             active = found["active_primary_shards"]
@@ -115,7 +115,7 @@ class ServerSnapshots(Backups):
             progress(WorkProgress("restoring shards", active, total))
 
     def _indices(self) -> dict[str, str]:
-        """Return the names of the indices that begin with the prefix, by those of the archive."""
+        """Return the names of the indices that begin with the prefix, by name in the archive."""
         found = self._shards.names().items()
         return {name: index for name, index in found if index.startswith(f"{self._prefix}-")}
 

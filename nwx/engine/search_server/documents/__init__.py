@@ -1,1 +1,1 @@
-"""The documents of an archive: written, searched, counted."""
+"""The documents of an archive on a search server: writing, searching and counting."""

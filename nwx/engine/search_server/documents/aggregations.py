@@ -1,4 +1,4 @@
-"""Aggregations of a search: facets without their own filters, and documents folded into hits."""
+"""Aggregations of a search: facets without their own filters, and counts of folded documents."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from nwx.engine.search_server.server import Body, Server
 from nwx.model import Collapse, Total
 
 DATED_FACETS = {"collection": "collection", "year": "crawl_year"}
-"""The facets that look at all dates of a document, and the fields of its own date."""
+"""The facets that cover all dates of a document, and the fields of the document's own date."""
 
 DATED_VALUES = 10_000
-# With several shards each gives so many values: counts are exact unless a value
-# is rarer than this many others on some shard. One shard is always exact.
+# Extra values requested from each of several shards: counts are exact unless a value is rarer than
+# this many others on some shard. With one shard they are always exact.
 _SHARD_VALUES = 1_000
 _SHOWN = "shown"
 _WITHOUT = "without "
@@ -23,11 +23,11 @@ _WITHOUT = "without "
 
 @dataclass(frozen=True, slots=True)
 class FacetFilters:
-    """The filters that a search leaves to its post filter.
+    """The filters that a search applies in its post filter.
 
-    `own` are the filters of facets on fields of the document itself. `dated` is the condition on
-    its dates, None if no facet leaves a part of it out; `other_dates` is the remaining condition
-    for each such facet.
+    `own` are the filters of facets on the document's own fields. `dated` is the condition on its
+    dates, None if no facet omits a part of it; `other_dates` has the remaining condition for each
+    such facet.
     """
 
     own: Mapping[str, Query] = field(default_factory=dict)
@@ -35,14 +35,14 @@ class FacetFilters:
     other_dates: Mapping[str, Query] = field(default_factory=dict)
 
     def post_filter(self) -> Query:
-        """Return the filter of the documents that are found."""
+        """Return the filter for the hits of the search."""
         return _all([*self.own.values(), *([self.dated] if self.dated else ())])
 
     def aggregations(self, facets: Sequence[str], size: int, further: Body) -> Body:
-        """Return the aggregations of facets, and `further` ones of the documents found."""
+        """Return the aggregations of facets, and `further` ones on the documents found."""
         apart = {*self.own, *self.other_dates}
         usual = terms_of([facet for facet in facets if facet not in apart], size)
-        # A condition on dates may list thousands of documents: it is sent once.
+        # A condition on dates may list thousands of documents, so it is sent only once.
         inside = {_SHOWN: _filtered(self.own.values(), usual | further)}
         for facet in self.own:
             others = (query for name, query in self.own.items() if name != facet)
@@ -55,7 +55,7 @@ class FacetFilters:
 
 
 def terms_of(facets: Sequence[str], size: int) -> Body:
-    """Return the aggregations of facets of the documents that are found."""
+    """Return the aggregations of facets over the documents found."""
     return {facet: {"terms": _terms(facet, size)} for facet in facets}
 
 
@@ -66,13 +66,13 @@ def _terms(facet: str, size: int) -> Body:
 
 
 def total_without(facet: str, aggregations: Body) -> int:
-    """Return how many documents a facet of dates counts, which leaves out its own filter."""
+    """Return the number of documents counted by a facet on dates without its own filter."""
     found: int = aggregations[f"{_WITHOUT}{facet}"]["doc_count"]
     return found
 
 
 def flat(aggregations: Body) -> Body:
-    """Return the answers of aggregations by name, those within filters too."""
+    """Return the results of aggregations by name, including those within filters."""
     return dict(_flat(aggregations))
 
 
@@ -95,9 +95,9 @@ def _all(queries: Iterable[Query]) -> Query:
 
 
 FOLDS = {Collapse.URL: FOLD_URL, Collapse.SIMILAR: FOLD_SIMILAR, Collapse.NONE: NUMBER}
-"""The field by which documents are folded."""
+"""The fields by which documents are folded."""
 
-# An estimate, within a few of a thousand; above it nothing needs to be counted.
+# Estimates have an error of a few thousandths; above this, no exact count is needed.
 _PRECISE = {"precision_threshold": 40_000}
 _SURELY_MORE = 1.05
 _MOST_FOLDS = 1_000
@@ -105,17 +105,17 @@ _MOST_FOLDS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """The number of hits after folding, and of the documents folded into each."""
+    """The number of hits after folding, and the number of documents in each, by fold value."""
 
     total: Total
     versions: Mapping[int, int] = field(default_factory=dict)
 
 
 class Folding:
-    """Counter of folded documents; threads may share it.
+    """Counts folded documents; threads may share it.
 
-    In an index of one shard the search itself counts them, unless more than _MOST_FOLDS hits have
-    several documents. With several shards it does so if there are few documents.
+    In an index of one shard, the search itself counts them, unless more than _MOST_FOLDS hits have
+    several documents. With several shards, it does so only for few documents.
     """
 
     def __init__(self, server: Server, documents: str) -> None:
@@ -136,9 +136,9 @@ class Folding:
         return _estimate(fold)
 
     def read(self, collapse: Collapse, query: Query, answer: Body, hits: Sequence[Body]) -> Folded:
-        """Return the folded counts: in total, and for each of the hits of a page.
+        """Return the folded counts: in total, and for each hit of a page.
 
-        `answer` is the answer of the search with `aggregations`, `query` its query.
+        `answer` is the answer to the search with `aggregations`, `query` its query.
         """
         documents: int = answer["hits"]["total"]["value"]
         if collapse is Collapse.NONE or documents == 0:
@@ -152,7 +152,7 @@ class Folding:
         return self._asked(FOLDS[collapse], query, hits, counted.get("groups"))
 
     def _several_of(self, counted: Body) -> list[Body] | None:
-        """Return the folds of several documents, None where these may not be all."""
+        """Return the folds with several documents, None if these may be incomplete."""
         if "folded" in counted:
             found: list[Body] = counted["folded"]["buckets"]
             return found
@@ -164,7 +164,7 @@ class Folding:
     def _asked(
         self, fold: str, query: Query, hits: Sequence[Body], estimate: Body | None
     ) -> Folded:
-        """Count by a search of its own, unless the estimate says that pages do not reach so far."""
+        """Count by a separate search, only for this page's hits if too many for RESULT_WINDOW."""
         if estimate is None:
             body = {"query": query, "size": 0, "aggs": _estimate(fold), "track_total_hits": False}
             estimate = search_page(self._server, self._documents, body)["aggregations"]["groups"]
@@ -182,7 +182,7 @@ class Folding:
 
 
 def _total(hits: int) -> Total:
-    """Return a total of hits, exact up to RESULT_WINDOW, above it a lower bound."""
+    """Return a total of hits: exact up to RESULT_WINDOW, a lower bound above."""
     return Total(hits) if hits <= RESULT_WINDOW else Total(RESULT_WINDOW, "gte")
 
 
@@ -192,12 +192,12 @@ def _estimate(field: str) -> Body:
 
 
 def _several(field: str, most: int) -> Body:
-    """Return the terms that are folds of several documents."""
+    """Return the terms aggregation of the folds with several documents."""
     return {"field": field, "size": most, "min_doc_count": 2}
 
 
 def _versions(field: str, folds: Query) -> Body:
-    """Return the aggregation that counts the documents of these values of a field."""
+    """Return the aggregation that counts the documents with each of these fold values."""
     counted = {"terms": {"field": field, "size": max(len(folds["terms"][field]), 1)}}
     return {"hits": {"filter": folds, "aggs": {"values": counted}}}
 

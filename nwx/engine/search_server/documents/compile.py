@@ -1,4 +1,4 @@
-"""From query trees and conditions on dates to the query language of search servers."""
+"""Compiles query trees and date conditions to the query language of search servers."""
 
 import calendar
 import re
@@ -31,8 +31,8 @@ from nwx.query.words import pattern_pieces
 
 Query = dict[str, Any]
 _Joined = Callable[[DateRange | Leaf, bool], Query]
-"""What compiles a date range, or a leaf of JOINED_FIELDS or CAPTURE_FIELDS; the flag tells whether
-it is asked for, or ruled out by a `NOT`."""
+"""Compiles a date range, or a leaf of JOINED_FIELDS or CAPTURE_FIELDS; the flag is False below a
+`NOT`."""
 
 EVERYTHING: Query = {"match_all": {}}
 NOTHING: Query = {"match_none": {}}
@@ -47,7 +47,7 @@ _HIGHEST = (9999, 12, 31, 23, 59, 59)
 def compile_node(
     node: Node, joined: _Joined, wanted: bool = True, ranking: Ranking = DEFAULT
 ) -> Query:
-    """Return the query of a tree; `joined` returns the queries of leaves in other indices.
+    """Return the query of a tree; `joined` compiles leaves that are joined from other indices.
 
     The tree must be resolved (`nwx.query.tree.resolve_tree`).
     """
@@ -90,13 +90,13 @@ def _bool(node: Bool, joined: _Joined, wanted: bool, ranking: Ranking) -> Query:
 
 
 def _ids(node: Bool) -> list[str]:
-    """Return the ids that a node lists as alternatives, if it has no others."""
+    """Return the ids of a node whose alternatives are all ids, [] for other nodes."""
     ids = [one.text for one in node.should if isinstance(one, Term) and one.field == "id"]
     return ids if len(ids) == len(node.should) and node.least == 1 else []
 
 
 def leaf_query(node: Leaf) -> Query:
-    """Return the query of a leaf that has a field of documents."""
+    """Return the query of a leaf on a field of documents."""
     return _leaf(node, node.field)
 
 
@@ -139,7 +139,7 @@ def _wildcard(node: Wildcard, field: str, kind: str) -> Query:
 
 
 def _folded_pattern(pattern: str) -> str:
-    """Return a pattern with its text folded as the words of the index are."""
+    """Return a pattern with its text folded like the words of the index."""
     # Imported here: only patterns of words need it.
     from nwx.engine.analyzer import fold
 
@@ -153,7 +153,7 @@ def _fuzzy(node: Fuzzy, field: str, kind: str) -> Query:
         fuzzy = {field: {"value": node.text, **edits, "rewrite": "constant_score"}}
         return {"constant_score": {"filter": {"fuzzy": fuzzy}}}
     match = {"query": node.text, "operator": "and", **edits}
-    # By itself it looks at the 50 likeliest words only: good for the score, not for what is found.
+    # Alone, it expands to the 50 likeliest words only: enough for scores, not for matching.
     found = {"match": {field: {**match, "fuzzy_rewrite": "constant_score"}}}
     return {"bool": {"filter": [found], "should": [{"match": {field: match}}]}}
 
@@ -168,9 +168,9 @@ def _range(node: Range, field: str) -> Query:
 
 
 def digits_range(field: str, low: str, high: str) -> Query:
-    """Return the query of a span, both ends 14 digits and inclusive; "" is open.
+    """Return the query of a span, both ends 14 digits and inclusive; "" means open.
 
-    Digits need not be a valid date: the 31st of June is after the 30th.
+    Digits need not be a valid date: 31 June is after the 30th.
     """
     bounds = {}
     if low:
@@ -183,7 +183,7 @@ def digits_range(field: str, low: str, high: str) -> Query:
 
 
 def _nearest(digits: str) -> tuple[str, int]:
-    """Return the nearest valid date, and whether it is before (-1) or after (1)."""
+    """Return the nearest valid date, and whether it is before (-1), equal (0) or after (1)."""
     if not _TIMESTAMP.fullmatch(digits):
         raise QueryError.translated(
             "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
@@ -199,7 +199,7 @@ def _nearest(digits: str) -> tuple[str, int]:
 
 
 def _highest(parts: list[int], place: int) -> int:
-    """Return the highest value of a part of a date whose parts before are right."""
+    """Return the highest value of a part of a date whose preceding parts are valid."""
     if place == 2:
         return calendar.monthrange(max(parts[0], 1), parts[1])[1]
     return _HIGHEST[place]
@@ -221,7 +221,7 @@ def seen_query(one: DateCondition, among: Query) -> Query:
 
 
 def dates_query(one: DateCondition) -> Query:
-    """Return the query of entries of dates that meet a condition."""
+    """Return the query of dates entries that meet a condition."""
     spans = (("", ""),) if one.spans is None else one.spans
     if not one.collections:
         return any_of(digits_range("dates", *span) for span in spans)
