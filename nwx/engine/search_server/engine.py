@@ -1,4 +1,4 @@
-"""An archive on a search server."""
+"""The engine of an archive on a search server."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -61,11 +61,11 @@ if TYPE_CHECKING:
 
 _CLAIM = ("holder", "counter", "lease_seconds", "ended")
 LISTED: Body = {"exists": {"field": "done_to"}}
-"""Finds the entries of files; the others are claims of files that nothing was imported of yet."""
+"""Matches the entries of files; other entries are claims on files not imported yet."""
 
 
 class ServerFileClaims(FileClaims):
-    """The claims in the entries of the ledger, `store`."""
+    """The claims stored in the ledger's entries (`store`)."""
 
     def __init__(self, store: ServerEntryStore) -> None:
         self._store = store
@@ -163,11 +163,11 @@ class SearchServerEngine(CaptureLookups, Engine):
         return self.write_staged(self.stage(batch))
 
     def staging(self) -> Staging:
-        """Give what stores batches but for their ledger entries: many may write to a server."""
+        """Return a staging that stores all but ledger entries at once: a server has many writers."""
         return ServerStaging(self._stored)
 
     def _stored(self, batch: Batch) -> Written:
-        # Dates come first: each document that can be found has its own among them.
+        # Dates first, so that each document that is found has its own date among them.
         dates = self._dates.add(dates_of_batch(batch))
         documents = self._documents.write(batch.documents)
         documents += self._documents.write(batch.amended, amends=True)
@@ -306,7 +306,7 @@ class SearchServerEngine(CaptureLookups, Engine):
 
     def files(self) -> list[SourceFile]:
         name = self._name(IndexName.FILES)
-        refresh(self._server, name)  # who resumes an import must see what was written just now
+        refresh(self._server, name)  # a resumed import must see the latest writes
         by_name = [{"collection": "asc"}, {"name": "asc"}, {"id": "asc"}]
         found = pages(self._server, name, {"query": LISTED}, by_name)
         return [file_from_entry(hit["_source"]) for page in found for hit in page]
@@ -343,7 +343,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         return self._inlink_index()
 
     def _inlink_index(self, copies: str = "") -> ServerInlinkIndex:
-        """Return the inlinks, whose blobs are copied to a folder of this name within their own."""
+        """Return the inlinks, with local copies of blobs in the subfolder `copies`."""
         return ServerInlinkIndex(self._server, self._name, self._parallel, self._settings, copies)
 
     def upgrade(self, progress: ShowProgress = no_progress) -> Upgrade:
@@ -361,7 +361,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         return ServerPurger(self._server, self._schema, self._parallel)
 
     def backups(self, place: str) -> "ServerSnapshots":
-        # Imported here: hardly any command needs it.
+        # Imported here: few commands need it.
         from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
 
         return ServerSnapshots(self._server, self.shards(), self._settings.prefix, place)

@@ -1,4 +1,4 @@
-"""Facets of a result: aggregations, put right by the dates that documents do not know."""
+"""Facets of a result: aggregations, corrected by dates that are not stored in documents."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ _Part = tuple[str, str, Query]
 
 
 class FacetCounts:
-    """Reader of the facets of a result."""
+    """Reads the facets of a result."""
 
     def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
@@ -61,10 +61,9 @@ class FacetCounts:
         """Return the facets counted by aggregations (`terms_of`).
 
         `query` matches the counted documents, `total` is their number. Years and collections use
-        all dates of a document that are not hidden. They use its own date only if both the
-        documents of the result and the documents with several dates are more than limits.MAX_IDS.
-        An attached index is ignored if both the documents of the result and the entries of that
-        index are more than that.
+        all visible dates of a document, but only its own date if both the documents of the result
+        and the documents with several dates exceed schema.MAX_IDS. An attached index is ignored if
+        both the documents of the result and the entries of that index exceed it.
         """
         counts = _read(facets, aggregations)
         dated = [facet for facet in facets if facet in DATED_FACETS]
@@ -82,17 +81,20 @@ class FacetCounts:
     def _with_many_dates(
         self, facets: Sequence[str], query: Query, total: int
     ) -> tuple[Counts, Counts]:
-        """Count the documents of a query that have several dates: by their own, and by all."""
+        """Count the documents of a query with several dates: by own date, and by all dates."""
         own = {name: _values_of(DATED_FACETS[name]) for name in facets}
         every = {name: _values_of(_ALL_DATES[name]) for name in facets}
-        many = self._dates, FIRST_OF_MANY  # these name the years and collections of all chunks
+        many = (
+            self._dates,
+            FIRST_OF_MANY,
+        )  # first entries have the years and collections of all chunks
         if total <= count_hits(self._server, *many):
             found = self._counted((self._documents, query), many, every, own)
             return found[1], found[0]
         return self._counted(many, (self._documents, query), own, every)
 
     def _of_others(self, facets: Sequence[str], query: Query) -> Counts:
-        """Count the values of documents that only the additional indices have."""
+        """Count the values that documents have only in the additional indices."""
         pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
         for index in self._parallel.others():
             among = numbers(self._server, self._documents, query)
@@ -113,7 +115,7 @@ class FacetCounts:
         }
 
     def _lost(self, facets: Sequence[str], query: Query, total: int, hidden: HiddenParts) -> Counts:
-        """Count the values that only hidden dates of the documents of a query have."""
+        """Count the values that documents of a query have only by hidden dates."""
         lost = [
             (facet, value, some)
             for facet in facets
@@ -138,7 +140,7 @@ class FacetCounts:
         return counts
 
     def _each(self, query: Query, parts: Sequence[_Part]) -> Iterator[tuple[_Part, int]]:
-        """Yield each part with the number of documents of a query that it matches."""
+        """Yield each part with the number of a query's documents that it matches."""
         filters = {"filters": {"filters": [part for _, _, part in parts]}}
         body = {"query": query, "size": 0, "aggs": {"parts": filters}}
         found = search_page(self._server, self._documents, body)["aggregations"]["parts"]
@@ -148,7 +150,7 @@ class FacetCounts:
     def _pairs(
         self, index: str, among: Sequence[int], facets: Sequence[str]
     ) -> dict[str, set[tuple[int, Any]]]:
-        """Return the values that an index has for documents, each with the document's number."""
+        """Return pairs of document number and value in an index, by facet."""
         pairs: dict[str, set[tuple[int, Any]]] = {facet: set() for facet in facets}
         wanted = [NUMBER, *(_ALL_DATES[facet] for facet in facets)]
         for start in range(0, len(among), schema.PAGE):
@@ -164,7 +166,7 @@ class FacetCounts:
     def _counted(
         self, fewer: tuple[str, Query], more: tuple[str, Query], among: Body, again: Body
     ) -> tuple[Counts, Counts]:
-        """Count documents on both sides: by `among` on the larger one, by `again` on the other."""
+        """Count documents on both sides: with `among` on the larger one, `again` on the smaller."""
         nothing = Counts({name: Counter() for name in among})
         some = numbers(self._server, *fewer)
         if not some:
@@ -212,7 +214,7 @@ _BY_ID: list[Body] = [{"id": "asc"}]
 def several_totals(
     server: Server, documents: str, join: Join, queries: Sequence[DocumentQuery]
 ) -> list[int | None]:
-    """Return how many documents each query finds, None where the join finds a part only."""
+    """Return the number of documents each query finds, None if the join finds only a part."""
     found: list[int | None] = []
     for begin in range(0, len(queries), _AT_ONCE):
         current_work().check()

@@ -1,4 +1,4 @@
-"""What a viewer may not see, as parts of queries of the documents index."""
+"""Documents and dates hidden from a viewer, as parts of queries of the documents index."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ from nwx.values.timestamps import Period
 
 @dataclass(frozen=True, slots=True)
 class PartlyHidden:
-    """A document by its number, with its visible and its hidden dates.
+    """A document by its number, with its visible and hidden dates.
 
     `own_is_hidden` is True if the capture of its entry is hidden.
     """
@@ -45,8 +45,7 @@ class PartlyHidden:
 class PartlyHiddenDates:
     """The partly hidden documents, with their dates.
 
-    A condition met by a hidden date, but by no visible date, is not met: `unmet` returns those
-    documents.
+    A condition met only by hidden dates is not met: `unmet` returns those documents.
     """
 
     def __init__(self, documents: Iterable[PartlyHidden]) -> None:
@@ -62,14 +61,14 @@ class PartlyHiddenDates:
         self._hidden = date_rows([one.hidden for one in known], self._codes)
 
     def unmet(self, one: DateCondition) -> DateNumbers:
-        """Return the numbers of the documents that only hidden dates let meet a condition."""
+        """Return the numbers of the documents that meet a condition only by hidden dates."""
         lost = self._hidden.meeting(one)
         return self.numbers[np.setdiff1d(lost, self._visible.meeting(one))]
 
     def lost_values(self, facet: str) -> Sequence[tuple[str, DateNumbers]]:
-        """Return each value with the documents that have it only by hidden dates.
+        """Return each value with the numbers of the documents that have it only by hidden dates.
 
-        The facets are `year` and `collection`.
+        `facet` is `year` or `collection`.
         """
         if facet not in self._lost:
             self._lost[facet] = tuple(self._lost_values(facet))
@@ -91,7 +90,7 @@ class PartlyHiddenDates:
             yield label, self.numbers[rest[rest[:, 1] == value, 0]]
 
     def in_order(self, *, newest: bool) -> tuple[DateNumbers, DateNumbers]:
-        """Return the documents by their newest or their oldest date that is seen, and those."""
+        """Return document numbers sorted by newest or oldest visible date, and these dates."""
         dates = self._firsts(newest=newest)
         if newest not in self._orders:
             self._orders[newest] = np.argsort(-dates if newest else dates, kind="stable")
@@ -99,7 +98,7 @@ class PartlyHiddenDates:
         return self.numbers[order], dates[order]
 
     def first_date(self, number: int, *, newest: bool) -> str:
-        """Return the newest or oldest date that is seen of a document, "" of all others."""
+        """Return a document's newest or oldest visible date, "" if it is not partly hidden."""
         place = int(np.searchsorted(self.numbers, number))
         if place == len(self.numbers) or self.numbers[place] != number:
             return ""
@@ -134,9 +133,9 @@ _NO_DATES = PartlyHiddenDates(())
 class HiddenParts:
     """The documents and dates to leave out of a search.
 
-    `rules` are the rules they were read from, `documents` the queries of fully hidden documents,
-    `dates` the partly hidden documents. Spans do not apply to documents with the numbers `apart`.
-    `own` are the documents whose own date is hidden, and not by a span.
+    `rules` are the hidden documents they were read for, `documents` the queries of fully hidden
+    documents, `dates` the partly hidden documents. Spans do not apply to documents with the numbers
+    `apart`. `own` are the documents whose own date is hidden, but not by a span.
     """
 
     rules: HiddenDocuments = NONE_HIDDEN
@@ -152,23 +151,23 @@ class HiddenParts:
         return {"bool": {"must": [query], "must_not": list(self.documents)}}
 
     def met(self, one: DateCondition, query: Query) -> Query:
-        """Return the query of documents that meet a condition by a visible date.
+        """Return the query of the documents that meet a condition by a visible date.
 
         `query` matches the documents that meet it by any date.
         """
         return without(query, self.dates.unmet(one))
 
     def own_shown(self, query: Query) -> Query:
-        """Return a query restricted to documents with a visible capture of their entry.
+        """Return the query restricted to documents whose entry's own capture is visible.
 
-        `query` is on the location or the time of that capture.
+        `query` is on the location or time of that capture.
         """
         return without(query, self.dates.own_hidden)
 
     def by_own_date(self, query: Query) -> Query:
         """Return the query restricted to documents whose own date is visible.
 
-        It uses spans where possible, so it is short even if they hide many documents.
+        It uses spans where possible, and so is short even if they hide many documents.
         """
         hidden = [*self._in_spans(own_query(span_condition(one)) for one in self.rules.spans)]
         hidden += numbers_queries(self.own)
@@ -196,14 +195,14 @@ NOTHING_HIDDEN = HiddenParts()
 
 
 def without(query: Query, numbers: DateNumbers) -> Query:
-    """Return a query that finds none of the documents of these numbers."""
+    """Return the query restricted to documents without these numbers."""
     if not len(numbers):
         return query
     return {"bool": {"must": [query], "must_not": numbers_queries(numbers.tolist())}}
 
 
 def numbers_queries(numbers: Sequence[int]) -> list[Query]:
-    """Return queries of the documents of these numbers, however many they are."""
+    """Return queries of the documents with these numbers, at most schema.MAX_IDS per query."""
     size = schema.MAX_IDS
     return [
         {"terms": {NUMBER: list(numbers[begin : begin + size])}}
@@ -216,8 +215,8 @@ def hidden_queries(
 ) -> tuple[Query, ...]:
     """Return the queries of the fully hidden documents.
 
-    These are the numbers `documents`, and all documents whose own date is in one of the spans,
-    except the numbers `kept`.
+    These have the numbers `documents`, or an own date in one of the spans and not a number in
+    `kept`.
     """
     queries = numbers_queries(documents)
     if spans:
@@ -229,7 +228,7 @@ def hidden_queries(
 
 
 def span_condition(span: HiddenSpan) -> DateCondition:
-    """Return the condition that dates in a span meet; an end is "" where it reaches to all."""
+    """Return the condition of dates in a span; its ends are "" where the span is unbounded."""
     low = span.first if span.first > _FIRST else ""
     high = span.last if span.last < _LAST else ""
     return DateCondition(((low, high),), (span.collection,) if span.collection else ())
@@ -239,7 +238,7 @@ def mixed_entries(further: Query, spans: Sequence[HiddenSpan]) -> Query:
     """Return the query of the dates entries in `further` that may be partly in spans.
 
     Entries whose dates are all in spans of all collections are left out, except for documents with
-    chunks: another entry may have a date outside of them.
+    chunks, of which another entry may have a date outside.
     """
     hidden = any_of(dates_query(span_condition(one)) for one in spans)
     shown = any_of([*(digits_range("dates", *gap) for gap in _gaps(spans)), *IN_CHUNKS])
@@ -247,7 +246,7 @@ def mixed_entries(further: Query, spans: Sequence[HiddenSpan]) -> Query:
 
 
 def _gaps(spans: Sequence[HiddenSpan]) -> Iterator[tuple[str, str]]:
-    """Give the times that no span of all collections covers, ends that spans have included."""
+    """Yield the intervals not covered by spans of all collections; they include the spans' ends."""
     whole = sorted((one.first, one.last) for one in spans if not one.collection)
     reached = ""
     for first, last in whole:
@@ -266,7 +265,7 @@ _Parts = tuple[object, HiddenParts]
 
 @dataclass(slots=True)
 class _Found:
-    """A document as it is read: its id, the date of its entry, and all its dates."""
+    """A document that was read: its id, the date of its entry, and all its dates."""
 
     id: str
     own: SeenDate
@@ -274,7 +273,7 @@ class _Found:
 
 
 class HiddenReader:
-    """Cached reader of hidden parts; threads may share it.
+    """Reads hidden parts with a cache; threads may share it.
 
     They are reread when the hidden documents, or the dates of any document, change.
     """
@@ -287,7 +286,7 @@ class HiddenReader:
         self._kept: LRUCache[str, _Parts] = LRUCache(_KEPT)
 
     def read(self, hidden: HiddenDocuments) -> HiddenParts:
-        """Return the hidden parts, as parts of queries."""
+        """Return the hidden documents and dates as parts of queries."""
         if not hidden:
             return NOTHING_HIDDEN
         state = self._state() if hidden.dates or hidden.spans else None
@@ -301,7 +300,7 @@ class HiddenReader:
         return parts
 
     def _state(self) -> object:
-        """Return what differs whenever dates were written."""
+        """Return a state that changes whenever dates are written."""
         indices = [index for index, _ in self._dates.further()]
         return [(index, index_state(self._server, index, EVERYTHING)) for index in indices]
 
@@ -343,7 +342,7 @@ class HiddenReader:
     def _mixed(self, hidden: HiddenDocuments) -> Iterator[int]:
         """Yield the numbers of the dates entries that spans may partly hide."""
         for index, further in self._dates.further():
-            # What is attached may have the only date that is shown, or hidden, of a document.
+            # An attached index may have a document's only visible, or only hidden, date.
             query = mixed_entries(MANY, hidden.spans) if further == MANY else further
             body = {"query": query, **_DATED, "docvalue_fields": [NUMBER]}
             for page in pages(self._server, index, body, [{"id": "asc"}], size=schema.PAGE):
@@ -364,7 +363,7 @@ class HiddenReader:
     def _fields(
         self, index: str, query: Query, numbers: Sequence[int], wanted: Body
     ) -> Iterator[Body]:
-        step = schema.PAGE - 1  # no second page where each has one entry
+        step = schema.PAGE - 1  # avoids a second page if each has one entry
         for begin in range(0, len(numbers), step):
             some = within(query, numbers[begin : begin + step])
             body = {"query": some, **wanted}
@@ -378,6 +377,6 @@ def _pair(seen: str) -> SeenDate:
 
 
 def _parted(hidden: HiddenDocuments, number: int, one: _Found) -> PartlyHidden:
-    """Return a document with its visible and its hidden dates."""
+    """Return a document with its visible and hidden dates."""
     lost = [date for date in one.dates if hidden.hides_date(one.id, *date)]
     return PartlyHidden(number, sorted(one.dates.difference(lost)), lost, one.own in lost)

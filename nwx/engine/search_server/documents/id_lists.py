@@ -1,4 +1,4 @@
-"""Lists of documents that meet a condition: kept, and sent to a search server."""
+"""Lists of documents that meet a condition: caching them, and sending them to a search server."""
 
 import threading
 from collections.abc import Collection, Sequence
@@ -20,12 +20,12 @@ from nwx.engine.search_server.server import Body, Server, to_json
 
 _Integers = npt.NDArray[np.uint64]
 
-# DateNumbers have 63 bits: the first 13 tell their bucket, the other 50 are written as ten digits.
+# DateNumbers have 63 bits: the first 13 select a bucket, the other 50 are written as ten digits.
 _REST_BITS = 50
 _BUCKETS = 1 << 13
 _DIGIT_BITS = 5
 _PLACE_DIGITS, _REST_DIGITS = 4, 10
-_ZERO = ord("0")  # the 32 characters from here on are written into JSON as they are
+_ZERO = ord("0")  # the 32 characters from this one need no escapes in JSON
 
 SCRIPT = f"""
 if (doc['{NUMBER}'].size() == 0) {{ return false; }}
@@ -46,11 +46,11 @@ for (int at = begin * 10; at < end * 10; at += 10) {{
 }}
 return false;
 """
-"""Tells whether the number of a document is in a list that `pack_numbers` made."""
+"""The script that returns whether the number of a document is in a list of `pack_numbers`."""
 
 
 def packed_query(numbers: frozenset[int]) -> Query:
-    """Return the query of the documents of up to limits.MAX_IDS numbers."""
+    """Return the script query of the documents with up to schema.MAX_IDS numbers."""
     script = {"lang": "painless", "source": SCRIPT, "params": pack_numbers(numbers)}
     return {"script": {"script": script}}
 
@@ -59,8 +59,8 @@ def packed_query(numbers: frozenset[int]) -> Query:
 def pack_numbers(numbers: frozenset[int]) -> msgspec.Raw:
     """Return the parameters of SCRIPT for a list, as JSON.
 
-    `rests` has the last 50 bits of each number, in order, and `begins` the index in it of the first
-    number of each bucket, and the end of the last.
+    `rests` has the last 50 bits of each number, in order, `begins` the index in it of the first
+    number of each bucket and the end of the last bucket.
     """
     ordered = np.fromiter(numbers, np.uint64, len(numbers))
     ordered.sort()
@@ -74,7 +74,7 @@ def pack_numbers(numbers: frozenset[int]) -> msgspec.Raw:
 
 
 def _digits(values: _Integers, count: int) -> str:
-    """Return the last digits of numbers, the highest of each first."""
+    """Return the last `count` base-32 digits of each number, most significant first."""
     shifts = np.arange(count - 1, -1, -1, dtype=np.uint64) * np.uint64(_DIGIT_BITS)
     digits = (values[:, None] >> shifts) & np.uint64((1 << _DIGIT_BITS) - 1)
     return (digits + np.uint64(_ZERO)).astype(np.uint8).tobytes().decode("ascii")
@@ -84,7 +84,7 @@ _COUNTED_SECONDS = 60.0
 
 
 def terms_query(numbers: Collection[int]) -> Query:
-    """Return the query of the documents of a list; each number is looked up."""
+    """Return the terms query of a list of documents, which looks up each number."""
     if isinstance(numbers, frozenset) and len(numbers) > schema.SHORT_LIST:
         return {"terms": {NUMBER: encoded(numbers)}}
     return {"terms": {NUMBER: list(numbers)}}
@@ -92,7 +92,7 @@ def terms_query(numbers: Collection[int]) -> Query:
 
 @lru_cache(maxsize=8)
 def encoded(numbers: frozenset[int]) -> msgspec.Raw:
-    """Return a long list as JSON, which is kept for the next question."""
+    """Return a long list as JSON, cached for the next question."""
     return msgspec.Raw(to_json(sorted(numbers)))
 
 
@@ -100,7 +100,7 @@ class ListQueries:
     """Queries for lists of documents; threads may share it.
 
     The query of a long list is a script that compares documents with the list, if the server runs
-    scripts and the number of documents does not make that slower.
+    scripts and there are not too many documents for that to be faster.
     """
 
     def __init__(self, server: Server, documents: str) -> None:
@@ -111,13 +111,13 @@ class ListQueries:
         self._count: TTLCache[str, int] = TTLCache(1, _COUNTED_SECONDS)
 
     def query(self, numbers: Collection[int], among: int | None = None) -> Query:
-        """Return the query of a list; `among` is how many documents are compared, if known."""
+        """Return the query of a list; `among` is the number of documents to compare, if known."""
         if self.is_compared(numbers, among):
             return packed_query(frozenset(numbers))
         return terms_query(numbers)
 
     def is_compared(self, numbers: Collection[int], among: int | None = None) -> bool:
-        """Return whether documents are compared with a list by a script."""
+        """Return whether a script is used to compare documents with a list."""
         if len(numbers) <= schema.LOOKED_UP or not self._scripts_run():
             return False
         count = self._documents_count() if among is None else among
@@ -133,7 +133,7 @@ class ListQueries:
         return found
 
     def _scripts_run(self) -> bool:
-        """Return whether the server runs the script; servers may be set up to run none."""
+        """Return whether the server runs the script; servers may disable scripts."""
         if self._runs_scripts is None:
             try:
                 count_hits(self._server, self._documents, packed_query(frozenset()), 0)
@@ -150,9 +150,9 @@ _CHANGES: Body = {name: {name: {"field": "_seq_no"}} for name in ("sum", "max")}
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """State that changes when other entries match a query, or the same ones changed.
+    """A state that changes when other entries match a query, or matching entries change.
 
-    A server numbers its changes, and an entry has the number of its last one.
+    A server numbers its changes, and each entry has the number of its last change.
     """
 
     total: int
@@ -164,7 +164,7 @@ class AskedList:
     """The documents that currently match a query in an index.
 
     `kept` are their numbers if they were read before and are unchanged. A list is `settled` if it
-    was the same at the last request: then it is worth reading and keeping.
+    was the same at the last request, and thus worth reading and caching.
     """
 
     index: str
@@ -176,7 +176,7 @@ class AskedList:
 
 @dataclass(frozen=True, slots=True)
 class KeptList:
-    """The documents that met a query in an index when they were read, and the state since then."""
+    """The documents that matched a query in an index when they were read, and its state then."""
 
     index: str
     query: Query
@@ -184,7 +184,7 @@ class KeptList:
     numbers: frozenset[int]
 
     def search(self) -> Search:
-        """Return the search that checks whether the numbers are unchanged."""
+        """Return the search whose answer shows whether the numbers are unchanged."""
         return _state_search(self.index, self.query)
 
 
@@ -201,14 +201,14 @@ class RememberedNumbers:
         self._last_asked: LRUCache[_Key, IndexState] = LRUCache(_MOST_LISTS)
 
     def longest(self, lists: Sequence[tuple[str, Query]]) -> int | None:
-        """Return the length of the longest list that is kept, None where one is not."""
+        """Return the length of the longest list, None unless all are cached."""
         with self._guard:
             known = [self._lists.get(_key(*one)) for one in lists]
         lengths = [len(one[1]) for one in known if one is not None]
         return max(lengths, default=0) if len(lengths) == len(lists) else None
 
     def kept(self, lists: Sequence[tuple[str, Query]]) -> list[KeptList] | None:
-        """Return lists as they were when they were last asked for, None where one is not kept."""
+        """Return lists as of the last request, None unless all are cached."""
         found = []
         with self._guard:
             for index, query in lists:
@@ -220,7 +220,7 @@ class RememberedNumbers:
         return found
 
     def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
-        """Return whether lists have changed, by the answers to their searches.
+        """Return whether lists have changed, according to the answers to their searches.
 
         A changed list is requested again before its next use.
         """
@@ -233,7 +233,7 @@ class RememberedNumbers:
     def ask(
         self, lists: Sequence[tuple[str, Query]], beside: Sequence[Search] = ()
     ) -> tuple[list[AskedList], list[Body]]:
-        """Return the state of lists, and the answers of other searches, by one request."""
+        """Return the states of lists and the answers to other searches, in one request."""
         states = [_state_search(*one) for one in lists]
         answers = search_each(self._server, [*states, *beside])
         asked = [
@@ -251,21 +251,21 @@ class RememberedNumbers:
         return AskedList(index, query, state, kept, settled=last == state)
 
     def read(self, one: AskedList) -> frozenset[int] | None:
-        """Return the numbers of a list, None of more than limits.MAX_IDS."""
+        """Return the numbers of a list, None if more than schema.MAX_IDS."""
         if one.kept is not None or one.state.total > schema.MAX_IDS:
             return one.kept
         listed = numbers(self._server, one.index, one.query)
         if listed is None:
             return None
         found = frozenset(listed)
-        if partial_answers() is None:  # else the list may lack some
+        if partial_answers() is None:  # else the list may be incomplete
             with self._guard:
                 self._lists[_key(one.index, one.query)] = one.state, found
         return found
 
 
 def index_state(server: Server, index: str, query: Query) -> IndexState:
-    """Return the state of the entries of an index that meet a query."""
+    """Return the state of the entries of an index that match a query."""
     search = _state_search(index, query)
     return _state(search_page(server, search.index, search.body))
 

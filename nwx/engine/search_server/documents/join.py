@@ -1,4 +1,4 @@
-"""The join of documents with their dates: conditions become sets of documents."""
+"""The join of documents with their dates, by the sets of documents that meet date conditions."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,12 +61,12 @@ _Joiner = Callable[[DateCondition, bool], Query]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Query of a question in the documents index; not `whole` if it finds only a part.
+    """The query of a question in the documents index; not `whole` if it finds only a part.
 
-    `most` is an upper bound of the documents found, if known. It is valid while the lists `kept`
-    that it was made with are unchanged. If facets leave out their own filters, `apart` has these
+    `most` is an upper bound of the documents found, if known. The query is valid while the lists
+    `kept` that it uses are unchanged. If facets leave out their own filters, `apart` has these
     filters, `asked` is the query without any of them, and `counted` the query of the documents
-    counted by each facet of dates.
+    counted by each facet on dates.
     """
 
     query: Query
@@ -82,8 +82,8 @@ class Resolved:
 class _Met:
     """The documents that meet each condition; a question has at most `most`, if known.
 
-    Not `whole` if a condition matches too many documents; it is left out then. `count` is an upper
-    bound of the documents of a question, if known, and `kept` the lists that were not requested
+    Not `whole` if a condition matches too many documents and is left out. `count` is an upper bound
+    of the documents of a question, if known, and `kept` are cached lists that were not requested
     again.
     """
 
@@ -95,7 +95,7 @@ class _Met:
 
 
 class Join:
-    """What finds documents by conditions on all their dates."""
+    """Finds documents by conditions on all their dates."""
 
     def __init__(self, server: Server, schema: Schema, dates: ServerDatesIndices) -> None:
         self._server = server
@@ -109,11 +109,11 @@ class Join:
     ) -> Resolved:
         """Return the query of a question.
 
-        The smaller of two sides is looked up: the entries of dates that meet a condition, or the
-        documents that meet all else. If both are more than limits.MAX_IDS, documents are scanned in
-        the order of `sort` until `wanted` of them match, and the query finds only these. Kept lists
-        are requested again unless `trusting`: then the caller checks with the search itself whether
-        they are unchanged (`changed`).
+        The smaller of two sides is listed: the dates entries that meet a condition, or the
+        documents that meet everything else. If both exceed schema.MAX_IDS, documents are scanned in
+        the order of `sort` until `wanted` of them match, and the query finds only these. Cached
+        lists are requested again unless `trusting`: then the caller checks together with the search
+        whether they are unchanged (`changed`).
         """
         met = self._meeting(query, all_conditions(query), trusting)
         if met.whole:
@@ -122,7 +122,7 @@ class Join:
         return self._walk(query, superset_query(query, met.found), sort, wanted)
 
     def changed(self, kept: Sequence[KeptList], answers: Sequence[Body]) -> bool:
-        """Return whether some kept lists have changed, by the answers to their searches."""
+        """Return whether cached lists have changed, according to the answers to their searches."""
         return self._remembered.changed(kept, answers)
 
     def _listed(self, met: _Met) -> _Listed:
@@ -131,7 +131,7 @@ class Join:
     def resolve_apart(
         self, query: DocumentQuery, facets: Sequence[str], *, trusting: bool = False
     ) -> Resolved | None:
-        """Return the query of a question, and the one without the filters of some facets.
+        """Return the query of a question, and that without the filters of some facets.
 
         None if there are too many documents on both sides (see `resolve`).
         """
@@ -161,7 +161,7 @@ class Join:
     def _meeting(
         self, query: DocumentQuery, conditions: Sequence[DateCondition], trusting: bool
     ) -> _Met:
-        """Return the documents that meet each condition, of a query's at least."""
+        """Return the documents that meet each condition, at least among those of a query."""
         if not conditions:
             return _Met({})
         if trusting and (met := self._as_kept(conditions)):
@@ -179,7 +179,7 @@ class Join:
         return _Met(self._among(conditions, candidates, known), len(candidates))
 
     def _as_kept(self, conditions: Sequence[DateCondition]) -> _Met | None:
-        """Return the lists that are kept, None where one is not, or is long to look up."""
+        """Return the cached lists, None if one is missing or slow to search with."""
         further = self._dates.further()
         lists = [(index, seen_query(one, some)) for one in conditions for index, some in further]
         kept = self._remembered.kept(lists)
@@ -204,8 +204,8 @@ class Join:
     ) -> tuple[dict[DateCondition, list[AskedList]], list[int] | None]:
         """Return the state of the lists of conditions, and the documents of a query.
 
-        The documents are None if there are many; they are not requested if all lists are kept and
-        short.
+        The documents are None if there are many, or if all lists are cached and short: then they
+        are not requested.
         """
         further = self._dates.further()
         lists = [(index, seen_query(one, some)) for one in conditions for index, some in further]
@@ -225,7 +225,7 @@ class Join:
     def _shortened(self, query: DocumentQuery, known: Lists) -> _Met:
         """Return lists reduced to the documents of a query, if these are not too many.
 
-        The server compares each document with the list, which is faster than looking up each number
+        The server compares each document with the list, which is faster than looking up all numbers
         of the list.
         """
         longest = max(known.values(), key=len)
@@ -241,7 +241,7 @@ class Join:
         return _Met(dict(zip(known, named, strict=True)), count)
 
     def _candidates(self, query: DocumentQuery, known: _Found, most: int) -> list[int] | None:
-        """Return the documents that may be of a result, None of more than `most`."""
+        """Return the documents that may match a query, None if more than `most`."""
         superset = superset_query(query, known)
         if count_hits(self._server, self._documents, superset, most) > most:
             return None
@@ -270,7 +270,7 @@ class Join:
     def _among(
         self, conditions: Sequence[DateCondition], some: Sequence[int], known: Lists
     ) -> dict[DateCondition, frozenset[int]]:
-        """Return which of some documents meet each condition."""
+        """Return those of some documents that meet each condition."""
         return {
             one: known[one].intersection(some) if one in known else self._seen_among(one, some)
             for one in conditions
@@ -288,7 +288,7 @@ class Join:
         return {one: some for one in asked if (some := self._found(asked[one])) is not None}
 
     def _found(self, lists: Sequence[AskedList]) -> frozenset[int] | None:
-        """Return the documents that meet a condition in an index, None of too many."""
+        """Return the union of the lists of a condition, None if too long."""
         parts = []
         for one in lists:
             part = self._remembered.read(one)
@@ -304,14 +304,14 @@ def _united(parts: Sequence[frozenset[int]]) -> frozenset[int]:
 
 
 def all_conditions(query: DocumentQuery) -> list[DateCondition]:
-    """Return the conditions of a question: of its query, and of its filters and dates."""
+    """Return the date conditions of a question: of its query tree, filters and dates."""
     conditions = [range_condition(node) for node in date_ranges(query.tree)]
     own = query.date_condition()
     return list(dict.fromkeys([*conditions, own] if own else conditions))
 
 
 def joined_query(query: DocumentQuery, found: _Found, listed: _Listed = terms_query) -> Query:
-    """Return the query, given the documents of each condition.
+    """Return the query of a question, given the documents that meet each condition.
 
     `listed` returns the query of a list of documents.
     """
@@ -319,7 +319,7 @@ def joined_query(query: DocumentQuery, found: _Found, listed: _Listed = terms_qu
 
 
 def superset_query(query: DocumentQuery, known: _Found) -> Query:
-    """Return a query of at least the documents of a question: any date may do, or not do."""
+    """Return a query that matches at least a question's documents: unknown conditions are met."""
 
     def either(one: DateCondition, wanted: bool) -> Query:
         if one in known:
@@ -385,7 +385,7 @@ def _joined_leaf(
 
 
 def _dates_query(query: DocumentQuery, found: _Found, listed: _Listed) -> Query:
-    """Return the query of the documents that meet the filters on dates of a question."""
+    """Return the query of the documents that meet a question's filters on dates."""
     own = query.date_condition()
     return _joined(query, own, found[own], listed) if own else EVERYTHING
 

@@ -1,4 +1,4 @@
-"""Links in searches on a server: queries of documents found by them, and the order they make."""
+"""Links in searches on a server: queries of documents found by links, and ranking by links."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _MOST_KEYS = 65_535  # index.max_terms_count
 
 @dataclass(frozen=True, slots=True)
 class ScoredUrls:
-    """Linked URLs, by urlkey, that anchors give a score."""
+    """Urlkeys of linked URLs whose anchors have the same (rounded) score."""
 
     score: float
     urlkeys: tuple[str, ...]
@@ -44,9 +44,9 @@ class ScoredUrls:
 class LinkedQuery(DocumentQuery):
     """The documents of a question, including documents found by links.
 
-    `leaves` has the queries of the leaves that are joined from inlinks. Documents of the URLs of
-    `found` are included if they meet `rest`. All scores of the documents' own words are equal
-    unless `scored`. `hidden` documents are left out.
+    `leaves` has the queries of the leaves that are joined from inlinks. Documents of the URLs in
+    `found` are included if they match `rest`. Unless `scored`, all scores by the documents' own
+    words are equal. `hidden` documents are left out.
     """
 
     leaves: Mapping[Leaf, Query] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class LinkedQuery(DocumentQuery):
 
 
 def urls_query(urlkeys: Sequence[str]) -> Query:
-    """Return the query of the documents of some URLs."""
+    """Return the query of the documents with these urlkeys."""
     parts = [
         {"terms": {"urlkey": list(urlkeys[begin : begin + _MOST_KEYS])}}
         for begin in range(0, len(urlkeys), _MOST_KEYS)
@@ -83,11 +83,11 @@ def urls_query(urlkeys: Sequence[str]) -> Query:
 
 _MOST_URLS = 1_000_000
 _STEPS = 20
-"""Scores of anchors are told apart by one part in so many: each score is a clause of the query."""
+"""Anchor scores are rounded to steps of one part in this many, as each one is a query clause."""
 
 
 class LinkedSearches:
-    """What joins searches with the anchors of now; threads may share it."""
+    """Joins searches with the current anchors; threads may share it."""
 
     def __init__(self, blobs: AnchorBlobs, weights: RankingSettings) -> None:
         self._blobs = blobs
@@ -102,7 +102,7 @@ class LinkedSearches:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A document of a result by its number, its score, and the factor in it."""
+    """A document of a result: its number, its score, and the inlink factor in the score."""
 
     number: int
     score: float
@@ -110,7 +110,7 @@ class RankedHit:
 
 
 class LinkedSearch:
-    """Link data of one search; `query` is the question extended by documents found by links."""
+    """The link data of one search; `query` is the question plus documents found by links."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class LinkedSearch:
         )
 
     def look_among(self, ids: Iterable[str]) -> None:
-        """Leave all but some documents out of the search."""
+        """Restrict the search to the documents with these ids."""
         self.query = replace(self.query, filters={**self.query.filters, "id": tuple(ids)})
 
     def _urlkeys(self, targets: Sequence[int]) -> list[str]:
@@ -174,19 +174,19 @@ class LinkedSearch:
         return self._urlkeys(targets)
 
     def factors(self, targets: Sequence[int]) -> list[float]:
-        """Return what scores are multiplied by, by targets."""
+        """Return the factors of scores, one per target."""
         found: list[float] = self._ranking.factors(np.array(targets, dtype=np.int64)).tolist()
         return found
 
     def targets(self, urlkeys: Sequence[str]) -> list[int]:
-        """Return the targets that urlkeys are, NO_TARGET of others."""
+        """Return the targets with these urlkeys, NO_TARGET for unknown ones."""
         if self.table is None:
             return [NO_TARGET] * len(urlkeys)
         found: list[int] = self.table.targets(urlkeys).tolist()
         return found
 
     def score_parts(self, target: int, text: float, factor: float, *, is_below: bool) -> ScoreParts:
-        """Return the components of the score of a hit."""
+        """Return the parts of the score of a hit."""
         domains = int(self._ranking.domains(np.array([target], dtype=np.int64))[0])
         anchor = self._scores.get(target, 0.0)
         if self.query.pages_first:
@@ -194,14 +194,14 @@ class LinkedSearch:
         return ScoreParts(text, anchor, factor, domains)
 
     def found_by(self, target: int) -> FoundByLinks | None:
-        """Return the anchor text that a document was found by, None where it was not."""
+        """Return the anchor text by which a document was found, None if by none."""
         if self._found is None or target not in self._scores:
             return None
         return self._ranking.found_by(target, self._found.words)
 
 
 def _levels(found: FoundTargets) -> Mapping[float, list[int]]:
-    """Return targets by their scores, which are rounded."""
+    """Return targets grouped by rounded score."""
     levels: dict[float, list[int]] = {}
     for target, score in zip(found.targets.tolist(), found.scores.tolist(), strict=True):
         levels.setdefault(_rounded(score), []).append(target)
@@ -216,9 +216,9 @@ def _rounded(score: float) -> float:
 
 
 def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
-    """Yield targets in steps of about `size`, with the most linking pages first.
+    """Yield targets in steps of about `size`, those with the most linking pages first.
 
-    Targets with equally many linking pages are in the same step.
+    Targets with equal numbers of linking pages are in the same step.
     """
     counts = table.counts("documents").astype(np.int64)
     order = np.argsort(-counts, kind="stable")
@@ -233,7 +233,7 @@ def most_linked(table: AnchorTable, size: int) -> Iterator[list[int]]:
 def ranking_body(fields: Iterable[str], wanted: int) -> Body:
     """Return the request body of a search that lists some fields of documents by score.
 
-    `ranked_hits` continues from it where `urlkey` is one of them.
+    `ranked_hits` accepts its hits if `urlkey` is one of the fields.
     """
     return {
         "size": max(wanted, FACTOR_WINDOW),
@@ -244,7 +244,7 @@ def ranking_body(fields: Iterable[str], wanted: int) -> Body:
 
 
 def ranked_hits(hits: Sequence[Body], links: LinkedSearch) -> list[RankedHit]:
-    """Return hits in the order of their scores with the factor of each, the first of them."""
+    """Return hits ordered by score, including the factors of the first FACTOR_WINDOW hits."""
     window = hits[:FACTOR_WINDOW]
     targets = links.targets([hit["fields"].get("urlkey", [""])[0] for hit in window])
     ranked = [

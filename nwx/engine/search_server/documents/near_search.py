@@ -1,6 +1,6 @@
-"""Answers by documents near to a question, alone or fused with those that its words find.
+"""Search by meaning: documents near to a question, alone or fused with the hits of its words.
 
-Hits are listed by their numbers, ids and ranks; only those of the page that is shown are read.
+Hits are listed by number, id and rank; only those of the requested page are read.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ _FOUND = "found"
 
 
 class _ListedHit(NamedTuple):
-    """A document by its number, its id and what folds it, with its score."""
+    """A document by number and id, with its fold value and score."""
 
     number: int
     id: str
@@ -44,7 +44,7 @@ class _ListedHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """The first documents of a plan, and the answer that they are from; `is_all` if no others."""
+    """The first documents of a plan, and the answer with them; `is_all` if there are no others."""
 
     plan: ServerPlan
     resolved: Resolved
@@ -54,7 +54,7 @@ class _Listed:
 
     @property
     def documents(self) -> Total:
-        """How many documents there are."""
+        """The number of documents."""
         count = self.answer["hits"]["total"]["value"]
         return Total(count, "eq" if self.resolved.whole else "gte")
 
@@ -69,25 +69,25 @@ class _Listed:
 
 @dataclass(slots=True)
 class _Read:
-    """Documents that are read, by number, and the dates of documents, by id."""
+    """Documents read so far by number, and their dates by id."""
 
     entries: dict[int, Body] = field(default_factory=dict)
     dates: dict[str, Dates] = field(default_factory=dict)
 
     def take(self, answers: Iterable[Body], dates: Mapping[str, Dates]) -> None:
-        """Add what searches and dates have."""
+        """Add the hits of searches, and dates."""
         for hit in (hit for answer in answers for hit in answer["hits"]["hits"]):
             self.entries[hit["fields"][NUMBER][0]] = hit
         self.dates.update(dates)
 
 
 class Searching(SearchingByWords):
-    """What answers questions, those by meaning too."""
+    """Answers questions, including those by meaning."""
 
     def search_near(
         self, question: Question, near: NearPassages, vectors: ServerVectorIndex
     ) -> SearchResult:
-        """Answer a question by meaning, as `Engine.search_near` does."""
+        """Answer a question by meaning, as in `Engine.search_near`."""
         check_window(question)
         with query_errors():
             if question.by is SearchBy.BOTH:
@@ -116,11 +116,11 @@ class Searching(SearchingByWords):
     def _fused(
         self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
     ) -> SearchResult:
-        """Return a page of the nearest hits and the first by words, then of the others by words."""
+        """Return a page of the nearest hits fused with the first by words, then others by words."""
         words, first = self._words_and_near(asked, near, vectors)
         read = _Read()
         shown = slice(asked.offset, asked.offset + asked.limit)
-        # What will be shown where each document has one version, and filters leave all.
+        # The likely page: exact if each URL has one version and filters drop none.
         nearest = [one.document for one in first[: near_search.NEAREST]]
         ahead = fused([one.id for one in words.hits], nearest, str)[0][shown]
         every, passages = self._near(asked, first, near, (read, ahead))
@@ -150,7 +150,7 @@ class Searching(SearchingByWords):
     def _words_and_near(
         self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
     ) -> tuple[_Listed, Sequence[FoundPassage]]:
-        """Return the first hits by words and the nearest passages, by one request."""
+        """Return the first hits by words and the nearest passages, in one request."""
         most = max(near_search.NEAREST, asked.offset + asked.limit)
         plain = replace(asked, by=SearchBy.WORDS, offset=0, limit=most)
         listed: list[_Listed] = []
@@ -169,7 +169,7 @@ class Searching(SearchingByWords):
     def _by_words(
         self, asked: Question, further: Sequence[Search]
     ) -> tuple[_Listed, Sequence[Body]]:
-        """Return the first hits by words, and the answers of further searches."""
+        """Return the first hits by words, and the answers to additional searches."""
         plan = self._plan(asked)
         if plan.order is None:
             plan = replace(plan, listed=("id", plan.fold, "urlkey"))
@@ -196,9 +196,9 @@ class Searching(SearchingByWords):
         ahead: tuple[_Read, Sequence[str]],
         facets: Sequence[str] = (),
     ) -> tuple[_Listed, Mapping[str, FoundPassage]]:
-        """Return the documents of passages that a question may find, and the passages by id.
+        """Return the documents of passages that pass a question's filters, and passages by id.
 
-        Some ids are read `ahead`.
+        The documents with the ids in `ahead` are read in the same request.
         """
         found = self._among(asked, passages, facets, ahead)
         while len(found.by_fold) < near_search.NEAREST:
@@ -216,7 +216,7 @@ class Searching(SearchingByWords):
         facets: Sequence[str] = (),
         ahead: tuple[_Read, Sequence[str]] | None = None,
     ) -> _Listed:
-        """Return all that a question without its words finds among the first of some documents."""
+        """Return the first of some documents, as far as a question without its words finds them."""
         ids = [one.document for one in near[:_MOST_IDS]]
         plain = replace(asked, query=All(), by=SearchBy.WORDS, sort=Sort.ALL_TYPES, facets=facets)
         plain = replace(plain, collapse=Collapse.NONE, offset=0, limit=_MOST_IDS)
@@ -227,7 +227,7 @@ class Searching(SearchingByWords):
             resolved, answer = self._answer(plan)
         else:
             resolved, answer = self._ahead(asked, plan, *ahead)
-        # Of equal nearness the newest by its own date is first, as among equal scores.
+        # Equally near documents are ordered newest first by own date, like equal scores.
         numbers = {number_of(id): id for id in ids}
         hits = [
             _ListedHit(fields[NUMBER][0], numbers[fields[NUMBER][0]], fields[fold][0], 0.0)
@@ -238,7 +238,7 @@ class Searching(SearchingByWords):
     def _ahead(
         self, asked: Question, plan: ServerPlan, read: _Read, ids: Sequence[str]
     ) -> tuple[Resolved, Body]:
-        """Return the answer to a plan; some documents and dates are read at the same time."""
+        """Return the answer to a plan; some documents and dates are read concurrently."""
         searches = [self._reading(asked, map(number_of, ids))] if ids else []
         (resolved, answer, answers), dates = together(
             partial(self._answers, plan, searches), partial(self._dates.read, ids)
@@ -247,7 +247,7 @@ class Searching(SearchingByWords):
         return resolved, answer
 
     def _visible(self, asked: Question, near: Sequence[FoundPassage]) -> list[FoundPassage]:
-        """Return the first passages whose documents a question may find."""
+        """Return the first passages whose documents pass a question's filters."""
         found: list[FoundPassage] = []
         for start in range(0, len(near), _MOST_IDS):
             some = near[start : start + _MOST_IDS]
@@ -269,7 +269,7 @@ class Searching(SearchingByWords):
         read: _Read,
         further: Sequence[Search] = (),
     ) -> list[Body]:
-        """Read what is missing of a page; return the answers of further searches."""
+        """Read the documents of a page that are missing; return answers to additional searches."""
         missing = [one for one in page if one.number not in read.entries]
         if not missing:
             return search_each(self._server, further)
@@ -289,7 +289,7 @@ class Searching(SearchingByWords):
         versions: Mapping[int, int],
         passages: Mapping[str, FoundPassage],
     ) -> tuple[Hit, ...]:
-        """Return the hits of a page; those found by passages show these."""
+        """Return the hits of a page; hits found by a passage show it as their snippet."""
         hits = []
         for one in page:
             if entry := read.entries.get(one.number):
@@ -307,7 +307,7 @@ class Searching(SearchingByWords):
 
 
 def _first_near(every: _Listed, passages: Mapping[str, FoundPassage]) -> dict[int, _ListedHit]:
-    """Return the nearest documents, one of each fold."""
+    """Return the nearest documents by fold, one each."""
     scored = (one._replace(score=passages[one.id].score) for one in every.hits)
     ranked = replace(every, hits=sorted(scored, key=lambda one: -one.score)).by_fold
     return dict(islice(ranked.items(), near_search.NEAREST))
@@ -320,7 +320,7 @@ def _listed_hit(hit: Body, fold: str, score: float) -> _ListedHit:
 
 
 def _folds_search(words: _Listed, index: str, folds: Sequence[int]) -> Search:
-    """Return the search for those of some folds that a query of words finds."""
+    """Return the search for the folds, among those given, that the words of a query find."""
     inside = {"terms": {words.plan.fold: list(folds)}}
     values = {_FOUND: {"terms": {"field": words.plan.fold, "size": len(folds)}}}
     query = {"bool": {"filter": [words.resolved.query, inside]}}

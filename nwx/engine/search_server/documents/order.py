@@ -1,9 +1,8 @@
 """Sort orders by date that use all dates of a document, not only its own.
 
-A document's own date is stored in its entry, further ones only in dates indices. The first
+A document's own date is stored in its entry, additional ones only in dates indices. The first
 `wanted` by own date, plus the first `wanted` of each index by its dates, contain the first
-`wanted` overall: further dates cannot move a document to a later position than any one of its
-dates gives it.
+`wanted` overall: additional dates can only move a document to an earlier position.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -40,7 +39,7 @@ _DATED: Body = {
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that may be among the first, the date it is ordered by, and what folds it."""
+    """A document that may be among the first, with its sort date and fold value."""
 
     id: str
     number: int
@@ -52,7 +51,7 @@ _NO_PAGE = compile_node(BELOW_PAGES, lambda *_: NOTHING)
 
 
 class DateOrder:
-    """Documents by their oldest or their newest date; pages before all others if `pages_first`."""
+    """Documents ordered by oldest or newest date; pages before all others if `pages_first`."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ class DateOrder:
         self._hidden = hidden
 
     def body(self, fold: str, wanted: int) -> Body:
-        """Return the request body of the search that `first` continues from."""
+        """Return the request body of the search whose answer `first` needs."""
         return {"size": max(wanted, schema.FEW), "sort": self.own_sort(), **_fields(fold)}
 
     def own_sort(self) -> list[Body]:
@@ -80,7 +79,7 @@ class DateOrder:
         return [{"crawl_date": "desc" if self._newest else "asc"}, {"id": "asc"}]
 
     def first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[int]:
-        """Return the numbers of the first `wanted` documents, one of each fold."""
+        """Return the numbers of the first `wanted` documents, one per fold."""
         if not self._pages_first:
             return [one.number for one in self._dated_first(query, fold, wanted, answer)]
         folds: dict[int, int] = {}
@@ -97,7 +96,7 @@ class DateOrder:
         return search_page(self._server, self._documents, body)
 
     def _dated_first(self, query: Query, fold: str, wanted: int, answer: Body) -> list[Candidate]:
-        """Return the first `wanted` documents by date, one of each fold."""
+        """Return the first `wanted` documents by date, one per fold."""
         total = answer["hits"]["total"]["value"]
         partly = list(self._partly_hidden(query, fold, wanted, total))
         if partly:
@@ -116,7 +115,7 @@ class DateOrder:
     def _partly_hidden(
         self, query: Query, fold: str, wanted: int, total: int
     ) -> Iterator[Candidate]:
-        """Yield the first documents that have hidden dates, by their visible dates."""
+        """Yield the first documents with hidden dates, ordered by visible date."""
         numbers, dates = self._hidden.dates.in_order(newest=self._newest)
         if len(numbers) and total <= schema.SHORT_LIST:
             found = np.isin(numbers, numbers_of(self._server, self._documents, query) or [])
@@ -163,7 +162,7 @@ class DateOrder:
         return _Best(candidates)
 
     def _by_dates_of(self, among: "Among", fold: str, wanted: int) -> Iterator[Candidate]:
-        """Yield the first documents with dates in an index, none beyond the limit."""
+        """Yield the first documents with dates in an index, up to the limit."""
         mode = {"order": "desc", "mode": "max"} if self._newest else {"order": "asc", "mode": "min"}
         body = {"query": among.entries(newest=self._newest), **_DATED}
         folds: set[int] = set()
@@ -175,14 +174,14 @@ class DateOrder:
             hits = search_page(self._server, self._documents, asked)["hits"]["hits"]
             for one in (_candidate(hit, fold) for hit in hits):
                 if self._shown_date(one):
-                    continue  # it is among those with hidden dates
+                    continue  # partly hidden documents are handled separately
                 folds.add(one.fold)
                 yield replace(one, date=self._first((one.date, dates[one.number])))
             if len(folds) >= wanted:
                 return
 
     def _dated(self, candidates: list[Candidate]) -> Iterator[Candidate]:
-        """Give the candidates with all their dates looked at."""
+        """Yield the candidates with the first of all their dates."""
         rest = []
         for one in candidates:
             if date := self._shown_date(one):
@@ -202,11 +201,11 @@ class DateOrder:
                 yield replace(one, date=dates[one.number])
 
     def _shown_date(self, one: Candidate) -> str:
-        """Return the date of a document some of whose dates are hidden, "" of all others."""
+        """Return the sort date of a partly hidden document, "" for others."""
         return self._hidden.dates.first_date(one.number, newest=self._newest)
 
     def _dates_of(self, hits: list[Body]) -> dict[int, str]:
-        """Return the first of the dates of documents, which may have several entries."""
+        """Return the first date of each document; a document may have several entries."""
         found: dict[int, str] = {}
         for fields in (hit["fields"] for hit in hits):
             known = found.get(fields[NUMBER][0])
@@ -219,7 +218,7 @@ class DateOrder:
         return max(dates) if self._newest else min(dates)
 
     def _folded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return the candidates in order, the first of each fold only."""
+        """Return the sorted candidates, only the first per fold."""
         ordered = sorted(candidates, key=lambda one: one.id)
         ordered.sort(key=lambda one: one.date, reverse=self._newest)
         folds: dict[int, Candidate] = {}
@@ -230,7 +229,7 @@ class DateOrder:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The documents of a query that have an entry in an index, one with a date up to a limit."""
+    """The documents of a query with an entry in an index that has a date up to a limit."""
 
     index: str
     further: Query
@@ -238,7 +237,7 @@ class Among:
     limit: str
 
     def entries(self, *, newest: bool) -> Query:
-        """Return the query of the entries."""
+        """Return the query of these entries."""
         found = [self.further]
         if self.limit:
             span = (self.limit, "") if newest else ("", self.limit)
@@ -248,7 +247,7 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """The first candidates by own date: all of them, or up to the date `limit`."""
+    """The first candidates by own date: all if `complete`, else those up to the date `limit`."""
 
     candidates: list[Candidate]
     complete: bool = False
@@ -269,14 +268,14 @@ def _candidate(hit: Body, fold: str) -> Candidate:
 
 
 NewestFirst = Callable[[int], list[int]]
-"""What gives the numbers of the first documents of the result by their newest dates."""
+"""Returns the numbers of the first documents of a result, newest first."""
 
 _STEP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Linked:
-    """A document of the result that others link to."""
+    """A document of a result that has inlinks, and its number of linking pages."""
 
     number: int
     fold: int
@@ -286,7 +285,7 @@ class _Linked:
 
 
 class InlinkOrder:
-    """Documents by how many pages link to them, equal ones newest first, then by id."""
+    """Documents ordered by number of linking pages, then newest first, then by id."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Questions and their answers."""
+"""Search by words in the indices of documents and dates."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,18 +53,18 @@ from nwx.query.question import BY_SCORE, Question, facet_fields, loosened, resol
 from nwx.query.tree import is_below_pages
 from nwx.values.timestamps import Period, TrendPoint
 
-# Equal scores by chance are in the order of the documents' own dates: further
-# ones are in another index. Where all scores are equal, all dates count.
+# Documents with equal scores by chance are ordered by own date, as additional dates
+# are in another index. If all scores are equal, all dates count (`_date_order`).
 _RELEVANCE: list[Body] = [{"_score": "desc"}, {"crawl_date": "desc"}, {"id": "asc"}]
 _BY_ID: list[Body] = [{"id": "asc"}]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
-    """A question with its link data, and the order and reading of its page.
+    """A question with its link data, and how its page is ordered and read.
 
     The facets `apart` are counted without their own filter. Hits are in the `order` of dates, or by
-    score if it is None. With fields in `listed` hits by score are listed by these and not read.
+    score if it is None. With `listed`, hits by score are not read, only these fields are listed.
     """
 
     question: Question
@@ -79,14 +79,14 @@ class ServerPlan:
 
     @property
     def sort(self) -> list[Body]:
-        """How the server sorts the documents that are found."""
+        """The sort that the server applies to the documents found."""
         if self.order is None or self.question.sort in BY_SCORE:
             return _RELEVANCE
         return self.order.own_sort()
 
 
 class SearchingByWords:
-    """What answers questions from the indices of documents and dates."""
+    """Answers questions by words from the indices of documents and dates."""
 
     def __init__(
         self, server: Server, schema: Schema, dates: ServerDatesIndices, links: LinkedSearches
@@ -102,7 +102,7 @@ class SearchingByWords:
         self._hidden = HiddenReader(server, schema, dates)
 
     def search(self, question: Question) -> SearchResult:
-        """Answer a question, as `Engine.search` does."""
+        """Answer a question, as in `Engine.search`."""
         check_window(question)
         with query_errors():
             return self._search(question)
@@ -148,7 +148,7 @@ class SearchingByWords:
         )
 
     def _date_order(self, question: Question, links: LinkedSearch) -> DateOrder | None:
-        """Return the order by date, None by score; equal scores, and inlinks, are newest first."""
+        """Return the order by date, None for order by score; newest first if all scores are equal."""
         sort = question.sort
         if sort not in (Sort.OLDEST, Sort.NEWEST):
             if sort in BY_SCORE and links.is_scored:
@@ -158,7 +158,7 @@ class SearchingByWords:
         return DateOrder(self._server, *parts, pages_first=links.query.pages_first)
 
     def _linked(self, question: Question) -> LinkedSearch:
-        """Return a question with its link data, without hidden documents."""
+        """Return the link data of a question, restricted to visible documents."""
         return self._links.search(resolve(question), self._hidden.read(question.hidden))
 
     def _answer(self, plan: ServerPlan) -> tuple[Resolved, Body]:
@@ -169,9 +169,10 @@ class SearchingByWords:
     def _answers(
         self, plan: ServerPlan, further: Sequence[Search] = ()
     ) -> tuple[Resolved, Body, list[Body]]:
-        """Return the query of a plan, its answer, and those of further searches, by one request.
+        """Return the query of a plan and the answers to it and to `further` searches.
 
-        Kept lists are checked in the same request as the search, which is repeated if they changed.
+        They are sent in one request, which also checks cached lists: if one changed, the search is
+        repeated.
         """
         resolved = self._resolved(plan, trusting=True)
         main = Search(self._documents, self._body(plan, resolved))
@@ -192,7 +193,7 @@ class SearchingByWords:
     def _facet_values(
         self, plan: ServerPlan, resolved: Resolved, answer: Body
     ) -> dict[str, tuple[FacetValue, ...]]:
-        """Return the facets, including the ones that leave out their own filter."""
+        """Return the facets, including those counted without their own filter."""
         query, size = plan.links.query, plan.question.facet_size
         found, total = flat(answer.get("aggregations", {})), answer["hits"]["total"]["value"]
         read = partial(self._facets.read, hidden=query.hidden)
@@ -222,7 +223,7 @@ class SearchingByWords:
         return self._facets.read([facet], size, found, resolved.query, total, query.hidden)
 
     def _body(self, plan: ServerPlan, resolved: Resolved) -> Body:
-        """Return the search for totals and facets, and the hits of the page or their order."""
+        """Return the search body for totals, facets, and the hits of the page or their order."""
         question = plan.question
         groups = self._folding.aggregations(question.collapse, resolved.most)
         body: Body = {"query": resolved.query, "size": 0, "track_total_hits": True}
@@ -248,7 +249,7 @@ class SearchingByWords:
     def _page_scores(
         self, plan: ServerPlan, query: Query, answer: Body
     ) -> Mapping[int, RankedHit | None]:
-        """Return the numbers of the documents of a page in order, with score, target and factor."""
+        """Return the numbers of a page's documents in order, with score and factor if by score."""
         links, offset = plan.links, plan.question.offset
         if plan.order is None:
             ranked = ranked_hits(answer["hits"]["hits"], links)[offset : plan.wanted]
@@ -265,11 +266,11 @@ class SearchingByWords:
         return dict.fromkeys(numbers[offset:])
 
     def _fetched(self, plan: ServerPlan, numbers: Sequence[int]) -> list[Body]:
-        """Return the hits of some documents, scored by their own words."""
+        """Return the hits with these numbers, in this order, scored by the documents' own words."""
         if not numbers:
             return []
         inside = {"terms": {NUMBER: list(numbers)}}
-        # They are known to be shown, and what is hidden may be long.
+        # These documents are known to be visible, and the query of hidden ones may be long.
         plain = replace(plan.links.query, found=(), filters={}, hidden=NOTHING_HIDDEN)
         words = superset_query(plain, {})
         body: Body = {"query": {"bool": {"should": [words], "filter": [inside]}}}
@@ -293,7 +294,7 @@ class SearchingByWords:
         ]
 
     def totals(self, questions: Sequence[Question]) -> list[int]:
-        """Return how many documents questions find, as `Engine.totals` does."""
+        """Return the number of documents each question finds, as in `Engine.totals`."""
         queries = [self._linked(one).query for one in questions]
         with query_errors():
             found = several_totals(self._server, self._documents, self._join, queries)
@@ -303,12 +304,12 @@ class SearchingByWords:
         ]
 
     def trends(self, questions: Sequence[Question], period: Period) -> list[list[TrendPoint]]:
-        """Return when documents were captured, as `Engine.trends` does."""
+        """Return counts of documents and captures by period, as in `Engine.trends`."""
         with query_errors():
             return self._trends.trends([self._linked(one).query for one in questions], period)
 
     def scroll(self, question: Question) -> Iterator[Hit]:
-        """Stream every hit, as `Engine.scroll` does."""
+        """Stream every hit, as in `Engine.scroll`."""
         with query_errors():
             yield from self._scroll(question)
 
@@ -330,7 +331,7 @@ class SearchingByWords:
 
 
 def page_body(question: Question) -> Body:
-    """Return what is read of the documents of a page."""
+    """Return the part of a search body with the fields that a page of documents needs."""
     source = [*SOURCE, *SNIPPET_SOURCE] if question.snippets else SOURCE
     return {"_source": source, "docvalue_fields": list({NUMBER, FOLDS[question.collapse]})}
 
@@ -341,7 +342,7 @@ def _with_link_parts(
     parts: Mapping[int, RankedHit | None],
     links: LinkedSearch,
 ) -> tuple[Hit, ...]:
-    """Return hits with what links have to do with them; `hits` are scored by their own words."""
+    """Return hits with their scores by links and anchor texts; `hits` are scored by own words."""
     if not links.ranks:
         return tuple(found)
     targets = links.targets([hit["_source"].get("urlkey", "") for hit in hits])

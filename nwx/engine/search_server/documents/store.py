@@ -1,4 +1,4 @@
-"""The documents of a server: written, read, deleted, and as hits; and their words."""
+"""The documents of a server: writing, reading, similar words, and conversion to hits."""
 
 import time
 from collections import Counter
@@ -29,7 +29,7 @@ _FORGETTING_SECONDS = 0.25
 
 
 class DocumentsIndex:
-    """The index of documents. The version of an entry is the precedence of its capture."""
+    """The index of documents; the version of an entry is the precedence of its capture."""
 
     def __init__(self, server: Server, index: str) -> None:
         self._server = server
@@ -41,14 +41,14 @@ class DocumentsIndex:
         return {id: entry["_version"] for id, entry in found.items()}
 
     def read(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the documents of these ids."""
+        """Return the documents with these ids."""
         found = entries_by_id(self._server, self._index, ids, "true")
         return {id: document_from_entry(entry["_source"]) for id, entry in found.items()}
 
     def write(self, documents: Iterable[Document], *, amends: bool = False) -> Counter[str]:
-        """Write documents and count the outcomes: created, updated, conflict (known).
+        """Write documents; count the outcomes: created, updated, conflict (already known).
 
-        With `amends` they also replace documents of equal precedence.
+        With `amends`, they also replace documents of equal precedence.
         """
         wanted = _first_of_each(documents)
         counts: Counter[str] = Counter()
@@ -62,7 +62,7 @@ class DocumentsIndex:
             wanted = {id: wanted[id] for id in refused if id not in known}
             if not wanted:
                 return counts
-            # Deleted a moment ago: the server has not yet forgotten their versions.
+            # Just deleted: the server still remembers their versions for a while.
             counts["conflict"] -= len(wanted)
             time.sleep(_FORGETTING_SECONDS)
         raise EngineBusyError.translated(
@@ -111,10 +111,10 @@ def similar_words(server: Server, index: str, word: str, most: int, *, partial: 
         for field in DEFAULT_FIELDS
     }
     body: Body = {"size": 0, "suggest": asked, "track_total_hits": False}
-    # Words may come of what is left: they are no answer, but a hint.
+    # Missing shards are acceptable, as the words are only suggestions.
     with partial_allowed() if partial else nullcontext():
         answer = search_page(server, index, body)
-    # Several words are several answers of one field.
+    # If the text is several words, a field has several answers.
     found = [answer["suggest"][field] for field in asked]
     if any(len(words) != 1 for words in found) or not most_edits(found[0][0]["text"]):
         return []
@@ -140,10 +140,10 @@ SOURCE = [
     "problems",
     "signature",
 ]
-"""What of a document a hit is made from."""
+"""The fields of a document needed for a hit."""
 
 SNIPPET_SOURCE = ["content", "description"]
-"""What of a document its snippet is made from."""
+"""The fields of a document needed for its snippet."""
 
 
 def to_hit(
@@ -153,9 +153,9 @@ def to_hit(
     versions: int = 1,
     highlighter: Highlighter | ShownPassage | None = None,
 ) -> Hit:
-    """Return a hit; `dates` has all dates of documents with more than their own.
+    """Return a hit; `dates` has all dates of documents with more than their own date.
 
-    Hidden dates are left out. With a `highlighter` or a passage it has a snippet of its text.
+    Hidden dates are left out. With a `highlighter` or passage, the hit has a snippet.
     """
     source = hit["_source"]
     seen = {(source["timestamp"], source.get("collection", ""))}

@@ -1,4 +1,4 @@
-"""When the documents of a result were captured: their dates, counted by period on the server."""
+"""Trends: the dates of a result's documents, counted by period on the server."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ from nwx.query.question import DateCondition
 from nwx.values.timestamps import Period, TrendPoint
 
 _PART = 40_000
-"""So many documents a part of a large result has on average: well below limits.MAX_IDS."""
+"""The average size of the parts of a large result: well below schema.MAX_IDS documents."""
 
 _NUMBERS = 1 << 63
 _BY_ID: list[Body] = [{"id": "asc"}]
@@ -52,7 +52,7 @@ class _Sums:
     documents: Counter[str] = field(default_factory=Counter)
 
     def add(self, periods: Iterable[str]) -> None:
-        """Count a document that was captured in these periods, each as often as it is named."""
+        """Count a document with a capture in each of these periods, which may repeat."""
         counts = Counter(periods)
         self.captures.update(counts)
         self.documents.update(counts.keys())
@@ -62,7 +62,7 @@ class _Sums:
         self.documents.update(documents)
 
     def subtract(self, single: Counter[str]) -> None:
-        """Leave out documents of a single date."""
+        """Subtract documents that were counted with a single date."""
         self.captures.subtract(single)
         self.documents.subtract(single)
 
@@ -75,27 +75,27 @@ class _Sums:
 
 
 def _by_period(field: str, wanted: "TrendDates") -> Body:
-    """Return the aggregation that counts entries by the periods of a date."""
+    """Return the aggregation that counts entries by the period of a date field."""
     unit = {"calendar_interval": wanted.period, "format": _FORMATS[wanted.period]}
     return {"date_histogram": {"field": field, "min_doc_count": 1, **unit}}
 
 
 def _counts(found: Body) -> Counter[str]:
-    """Return the counts by period; OpenSearch 2 leaves them out where a filter matches nothing."""
+    """Return the counts by period; OpenSearch 2 omits them if a filter matches nothing."""
     buckets = found.get("periods", {}).get("buckets", ())
     return Counter({bucket["key_as_string"]: bucket["doc_count"] for bucket in buckets})
 
 
 @dataclass(frozen=True, slots=True)
 class TrendDates:
-    """Which dates of documents a trend counts, and by what period."""
+    """The condition on the dates that a trend counts, hidden dates, and its period."""
 
     period: Period
     condition: DateCondition
     hidden: HiddenParts
 
     def of_one_date(self, query: Query) -> Query:
-        """Return the query of entries with a single date, if that date counts."""
+        """Return the query of entries with a single date that counts."""
         hidden = [dates_query(span_condition(one)) for one in self.hidden.rules.spans]
         return {"bool": {"filter": [seen_query(self.condition, query), ONCE], "must_not": hidden}}
 
@@ -105,7 +105,7 @@ class TrendDates:
         return {"bool": {"filter": [own_query(self.condition)], "must_not": hidden}}
 
     def own_period(self, own: Body) -> str | None:
-        """Return the period that an entry of documents counts in by its date, None of none."""
+        """Return the period of a document entry's own date, None if it does not count."""
         timestamp, collection = own["timestamp"], own.get("collection", "")
         spans = self.hidden.rules.spans
         if any(span.holds(timestamp, collection) for span in spans):
@@ -113,11 +113,11 @@ class TrendDates:
         return next(self._that_meet([(timestamp, collection)]), None)
 
     def alone(self) -> set[int]:
-        """Return the documents that rules of their own hide dates of, or spans do not."""
+        """Return the numbers of documents with individually hidden dates, or exempt from spans."""
         return {number_of(id) for id in (*self.hidden.rules.apart, *self.hidden.rules.dates)}
 
     def counted(self, id: str, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Give the periods of the dates of a document that count."""
+        """Yield the periods of a document's dates that count."""
         return self._that_meet(self.hidden.seen(id, seen))
 
     def _that_meet(self, seen: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -125,7 +125,7 @@ class TrendDates:
 
 
 class TrendCounts:
-    """What counts the dates of documents."""
+    """Counts the dates of documents by period."""
 
     def __init__(
         self, server: Server, schema: Schema, dates: ServerDatesIndices, join: Join
@@ -138,7 +138,7 @@ class TrendCounts:
         self._dates = schema.name(IndexName.DATES)
 
     def trends(self, queries: Sequence[LinkedQuery], period: Period) -> list[list[TrendPoint]]:
-        """Return when the documents of each query were captured."""
+        """Return the counts of captures and documents by period, for each query."""
         wanted = [
             TrendDates(period, one.date_condition() or DateCondition(), one.hidden)
             for one in queries
@@ -154,10 +154,10 @@ class TrendCounts:
     ) -> Sequence[_Sums | None]:
         """Return the sums of each query, None if too many documents have several dates.
 
-        The server counts documents by the dates of their entries. For each query it lists the
-        documents that may have more dates, or the ones not found.
+        The server counts documents by the dates of their entries. For each query, it lists those
+        found that may have more dates, or those not found.
         """
-        # Dates that do not meet the filters do not count: their documents need not be left out.
+        # Dates that do not meet the filters are not counted, so documents need no filter.
         resolved = [
             self._join.resolve(one.without("year").without("collection"), _BY_ID, 0)
             for one in queries
@@ -183,7 +183,7 @@ class TrendCounts:
         ]
 
     def _counting(self, query: Query, wanted: TrendDates) -> Search:
-        """Return what counts the documents of a query by the dates of their entries."""
+        """Return the search that counts the documents of a query by the dates of their entries."""
         periods = {"periods": _by_period("crawl_date", wanted)}
         own = {"own": {"filter": wanted.own(), "aggs": periods}}
         return Search(
@@ -224,7 +224,7 @@ class TrendCounts:
         )
 
     def _of_lists(self, lists: Iterable[Sequence[int]], wanted: TrendDates) -> list[TrendPoint]:
-        """Return the trend of documents, given by their numbers in lists of limits.MAX_IDS."""
+        """Return the trend of documents, given in lists of at most schema.MAX_IDS numbers."""
         sums = _Sums()
         alone = wanted.alone()
         for some in lists:
@@ -237,14 +237,14 @@ class TrendCounts:
         return sums.points()
 
     def _lists(self, query: Query) -> Iterator[list[int]]:
-        """Stream the numbers of the documents of a query; large results in ranges of numbers."""
+        """Yield lists of the numbers of a query's documents; large results by number range."""
         parts = max(1, -(-count_hits(self._server, self._documents, query) // _PART))
         ends = [part * _NUMBERS // parts for part in range(parts + 1)]
         for low, high in pairwise(ends):
             yield from self._between(query, low, high)
 
     def _between(self, query: Query, low: int, high: int) -> Iterator[list[int]]:
-        """Stream the numbers from `low` to below `high` of the documents of a query."""
+        """Yield lists of the numbers of a query's documents from `low` to below `high`."""
         current_work().check()
         part = {"range": {NUMBER: {"gte": low, "lte": high - 1}}}
         inside = {"bool": {"must": [query], "filter": [part]}}
@@ -263,7 +263,7 @@ class TrendCounts:
         return {one for index in others for one in numbers(self._server, index, inside) or ()}
 
     def _count_once(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
-        """Count the documents in `some` that have a single date, on the server."""
+        """Count the documents in `some` with a single date, by an aggregation."""
         by_period = _by_period("dates", wanted)
         query = wanted.of_one_date(within(EVERYTHING, some))
         body: Body = {"query": query, "size": 0, "track_total_hits": False}
@@ -272,7 +272,7 @@ class TrendCounts:
         sums.add_counts(counts, counts)
 
     def _count_many(self, some: Sequence[int], wanted: TrendDates, sums: _Sums) -> None:
-        """Count the documents in `some` that have several dates, reading all dates."""
+        """Count the documents in `some` with several dates, by reading all dates."""
         body: Body = {"query": within(MANY, some), "_source": False}
         body["docvalue_fields"] = ["id", "seen"]
         sort = [{NUMBER: "asc"}, {"id": "asc"}]  # a document may have several entries
@@ -288,7 +288,7 @@ class TrendCounts:
     def _count_singly(
         self, some: Sequence[int], wanted: TrendDates, sums: _Sums, *, counted: bool = False
     ) -> None:
-        """Count documents by all dates; these of their entries may be `counted` already."""
+        """Count documents by all dates; own dates that are already `counted` are subtracted."""
         for start in range(0, len(some), schema.PAGE):
             current_work().check()
             inside = within(EVERYTHING, some[start : start + schema.PAGE])
@@ -311,7 +311,7 @@ class _Part:
     every: int
 
     def named(self, table: FurtherDates) -> Body | None:
-        """Return the search for documents that may have several dates, or for the ones not found.
+        """Return the search for documents found, or else not found, that may have several dates.
 
         Empty if no search is needed, None if there are too many.
         """
@@ -333,7 +333,7 @@ class _Part:
         return 2 * self.count > self.every
 
     def among(self, numbers: set[int], table: FurtherDates) -> set[int]:
-        """Return the documents that may have several dates."""
+        """Return the query's documents that may have several dates, given `named`'s numbers."""
         further = self.wanted.alone().union(table.numbers.tolist())
         if not self.count:
             return set()

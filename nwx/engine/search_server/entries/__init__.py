@@ -1,1 +1,1 @@
-"""Small entries of an archive on a server: one store per index, and its states."""
+"""The small indices of an archive on a server, each an entry store with states."""

@@ -1,4 +1,4 @@
-"""The index crawls on a server: specifications, scores of documents, the best link to each URL."""
+"""The index `crawls` on a server: specifications, document scores, the best link to each URL."""
 
 import time
 from collections import defaultdict
@@ -46,10 +46,10 @@ _BY_DOCUMENT: list[Body] = [{"document_id": "asc"}]
 
 
 class ServerCrawlIndex(CrawlIndex):
-    """The index `<prefix>-crawls`, made on the first write.
+    """The index `<prefix>-crawls`, created on the first write.
 
-    The best link to a URL is kept by versions assigned by nwx (`external`): the server accepts an
-    entry only over one of lower relevance.
+    The best link to a URL is kept by external versions that grow with relevance: the server accepts
+    an entry only in place of one with lower relevance.
     """
 
     def __init__(self, store: ServerEntryStore) -> None:
@@ -83,8 +83,8 @@ class ServerCrawlIndex(CrawlIndex):
         found = self._store.stream(query, _BY_ID, source=False, size=_WINDOW)
         removed = self._store.delete([hit["_id"] for hit in found])
         if removed:
-            # Until a refresh after its clock has moved on (each 0.2 s), the server holds the
-            # versions of deleted entries against links of lower relevance.
+            # The server's clock moves every 0.2 s; until a refresh after that, it compares new
+            # links with the versions of deleted entries.
             time.sleep(_CLOCK_SECONDS)
             self._store.refresh()
         return bool(removed)
@@ -124,12 +124,12 @@ class ServerCrawlIndex(CrawlIndex):
         self._store.make()
         new = self._new(scores)
         send(self._store.server, self._link_actions(new))
-        # These come last: documents that have them are not put again after an interruption.
+        # Scores are written last: documents that have one are skipped after an interruption.
         written = {WRITTEN: time.time_ns() // 1_000}
         self._store.write({entry["id"]: entry | written for entry in map(score_entry, new)}, {})
 
     def _new(self, scores: Sequence[DocumentScore]) -> list[DocumentScore]:
-        """Return the scores of documents that have none of their version yet."""
+        """Return the scores of documents without a stored score of that version."""
         by_id = {score_id(one.crawl, one.version, one.document_id): one for one in scores[::-1]}
         known = self._store.get(list(by_id), ("kind",))
         return [score for id, score in by_id.items() if id not in known][::-1]
@@ -153,7 +153,7 @@ class ServerCrawlIndex(CrawlIndex):
         return self._store.delete(dict.fromkeys((*scores, *leading, *found_on)))
 
     def _with_values(self, kind: str, field: str, values: Collection[str]) -> Iterator[str]:
-        """Yield the ids of the entries of a kind that have one of these values."""
+        """Yield the ids of the entries of a kind with one of these values."""
         for some in batches(values, _WINDOW):
             query = entry_query({"kind": kind, field: tuple(some)})
             yield from (hit["_id"] for hit in self._store.stream(query, _BY_ID, source=False))
@@ -184,7 +184,7 @@ class ServerCrawlIndex(CrawlIndex):
         return {wanted[id]: entry.get("relevance") for id, entry in found.items()}
 
     def _where(self, kind: str, crawl: str, version: str) -> dict[str, str]:
-        """Return the conditions of entries of a version, "" is the last that was written."""
+        """Return the conditions on entries of a version; "" means the last one written."""
         if not version:
             found = self.analysed_versions(crawl)
             version = found[0].version if found else ""
