@@ -1,4 +1,4 @@
-"""The dates that dates indices know of documents and their entries do not."""
+"""Dates of documents that are only in dates indices, not in the documents' entries."""
 
 import threading
 from collections import Counter
@@ -23,7 +23,7 @@ from nwx.query.question import DateCondition, HiddenSpan, SeenDate
 from nwx.values.timestamps import Period
 
 DatedCounts = tuple[Counter[str], Counter[str]]
-"""Captures by period, and documents that have any in it."""
+"""Captures by period, and documents with captures in it."""
 
 _PERIODS = 10**6  # a period has six digits at most
 
@@ -31,8 +31,8 @@ _PERIODS = 10**6  # a period has six digits at most
 class FurtherDates:
     """Documents, sorted by number, with all their dates and the dates of their entries.
 
-    `rows` are sorted by document and date; `own` has a row for each document: the date of its
-    entry.
+    `rows` are sorted by document and date; `own` has one row for each document, with the date of
+    its entry.
     """
 
     def __init__(self, numbers: DateNumbers, rows: DateRows, own: DateRows) -> None:
@@ -49,9 +49,9 @@ class FurtherDates:
     ) -> DatedCounts:
         """Count the dates of some documents by period, except the dates of their entries.
 
-        Only dates that meet the condition and are in no hidden span count. A document is counted
-        only in periods where the date of its entry does not count already; documents missing in the
-        table are ignored.
+        Only dates that meet the condition and are not in a hidden span count. A document is counted
+        only in periods in which the date of its entry does not already count; documents missing in
+        the table are ignored.
         """
         some = np.isin(self.numbers, np.array(among, dtype=np.int64))
         (places, periods), (_, own) = (
@@ -86,7 +86,7 @@ def _counted(periods: DateNumbers, period: Period) -> Counter[str]:
 
 
 class DatesCollector:
-    """Builder of the table from entries of dates indices, possibly several per document."""
+    """Builds the table from entries of dates indices, possibly several per document."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -94,7 +94,7 @@ class DatesCollector:
         self._own: list[DateNumbers] = []
 
     def add(self, entries: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add entries: the number of a document, and its dates as `<collection>/<timestamp>`."""
+        """Add entries, each a document's number and its dates as `<collection>/<timestamp>`."""
         rows: list[tuple[int, int, int]] = []
         for number, seen in entries:
             for one in seen:
@@ -103,7 +103,7 @@ class DatesCollector:
         self._dates.append(_columns(rows))
 
     def add_own(self, documents: Iterable[tuple[int, SeenDate]]) -> None:
-        """Add documents: their numbers, and the dates of their entries."""
+        """Add documents, each with its number and the date of its entry."""
         rows = [(number, int(time), self._code(name)) for number, (time, name) in documents]
         self._own.append(_columns(rows))
 
@@ -111,7 +111,7 @@ class DatesCollector:
         return self._codes.setdefault(collection, len(self._codes))
 
     def numbers(self) -> frozenset[int]:
-        """Return the numbers that were added until now with dates."""
+        """Return the numbers of the documents whose dates were added so far."""
         return frozenset(number for some in self._dates for number in some[0].tolist())
 
     def table(self) -> FurtherDates:
@@ -131,7 +131,7 @@ def _columns(rows: Sequence[tuple[int, int, int]]) -> DateNumbers:
 
 
 def _sorted(parts: Sequence[DateNumbers]) -> DateNumbers:
-    """Return the rows of tables in order, each once."""
+    """Return the sorted rows of tables, without duplicates."""
     columns = np.concatenate([_columns([]), *parts], axis=1)
     columns = columns[:, np.lexsort(columns[::-1])]
     found: DateNumbers = columns[:, is_new(columns[0]) | is_new(columns[1]) | is_new(columns[2])]
@@ -139,10 +139,10 @@ def _sorted(parts: Sequence[DateNumbers]) -> DateNumbers:
 
 
 _MOST_DATES = 1_000_000
-"""The most dates that are kept in memory: 24 bytes each."""
+"""The most dates cached in memory, 24 bytes each."""
 
 _LARGE_SECONDS = 300.0
-"""So long it is not asked again whether there are too many."""
+"""How long it is remembered that there are too many dates to cache."""
 
 _FIELDS: Body = {"_source": False, "stored_fields": "_none_", "docvalue_fields": [NUMBER, "seen"]}
 _OWN: Body = _FIELDS | {"docvalue_fields": [NUMBER, "timestamp", "collection"]}
@@ -155,7 +155,7 @@ _SUMS: Body = {
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """State that changes when other entries have further dates, or the same ones changed."""
+    """A state that changes when other entries have additional dates, or such entries change."""
 
     entries: tuple[int, ...]
     changes: tuple[tuple[str, float, float], ...]
@@ -163,9 +163,9 @@ class _State:
 
 
 class FurtherDatesReader:
-    """Cached reader of the further dates of an archive's documents; threads may share it.
+    """Reads the additional dates of an archive's documents with a cache; threads may share it.
 
-    They are cached up to limits.MAX_IDS documents and a million dates, and reread when one of them
+    Up to schema.MAX_IDS documents and a million dates are cached, and reread when one of them has
     changed, which a small search detects.
     """
 
@@ -179,7 +179,7 @@ class FurtherDatesReader:
         self._too_many: TTLCache[str, bool] = TTLCache(1, _LARGE_SECONDS)
 
     def table(self, beside: Sequence[Search] = ()) -> tuple["FurtherDates | None", list[Body]]:
-        """Return the current further dates, and the answers of other searches.
+        """Return the current additional dates, and the answers to other searches.
 
         The dates are None if there are too many; then answers may be missing.
         """
@@ -218,7 +218,7 @@ class FurtherDatesReader:
         return found.table()
 
     def _of(self, index: str, numbers: Sequence[int], fields: Body) -> Iterator[list[Body]]:
-        """Give the entries of documents in an index that has one of each at most."""
+        """Yield the entries of documents in an index with at most one entry per document."""
         for begin in range(0, len(numbers), schema.PAGE):
             some = within(EVERYTHING, numbers[begin : begin + schema.PAGE])
             body = fields | {"query": some, "size": schema.PAGE, "sort": ["_doc"]}

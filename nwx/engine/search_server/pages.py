@@ -1,4 +1,4 @@
-"""Whole results, page by page."""
+"""Searches on a server: single, batched, and whole results page by page."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,10 +18,10 @@ from nwx.errors import EngineError, ErrorText, PartialAnswerError
 
 _PAGE = 1_000
 UNREAD = "unread"
-"""The name of aggregations that only others look at: their values are not sent."""
+"""The name of aggregations used only by other aggregations: their values are not sent."""
 
 NAMED = "numbers"
-"""The name of aggregations of the numbers of documents, of which each has one."""
+"""The name of aggregations of document numbers, each of which occurs once."""
 
 _UNREAD = {
     UNREAD: (f"aggregations.{UNREAD}", f"aggregations.**.{UNREAD}"),
@@ -33,7 +33,7 @@ _ATTEMPTS, _LONGEST_PAUSE = 12, 4
 
 
 def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -> dict[str, Body]:
-    """Return the entries with these ids, as fresh as the last write.
+    """Return the entries with these ids, as of the last write.
 
     Values have `_id`, `_version`, `_seq_no`, `_primary_term` and `_source`. `source` names the
     fields wanted: `false` for none, `true` for all. Entries of lost shards are an error unless
@@ -48,7 +48,7 @@ def entries_by_id(server: Server, index: str, ids: Sequence[str], source: str) -
 
 
 def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> list[Body]:
-    """Return the server's answer for each id, retried while the index is being made."""
+    """Return the server's answer for each id, retried while the index is being created."""
     key = "_source" if source in ("true", "false") else "_source_includes"
     attempt = 0
     while True:
@@ -77,14 +77,14 @@ def _entries(server: Server, index: str, ids: Sequence[str], source: str) -> lis
 
 
 def ids_of_all(server: Server, index: str) -> list[str]:
-    """Return the ids of all entries of an index, as fresh as the last write."""
+    """Return the ids of all entries of an index, as of the last write."""
     refresh(server, index)
     body: Body = {"_source": False, "query": {"match_all": {}}, "track_total_hits": False}
     return [hit["_id"] for page in walk(server, index, body, schema.PAGE) for hit in page]
 
 
 def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[list[Body]]:
-    """Stream the hits of a search in pages, in the order of the shards.
+    """Stream the hits of a search in pages, in shard order.
 
     Each scan required by the server (`whole_scans`) reads one point in time.
     """
@@ -93,7 +93,7 @@ def walk(server: Server, index: str, body: Body, size: int = _PAGE) -> Iterator[
 
 
 def search_page(server: Server, index: str, body: Body) -> Body:
-    """Return the answer of one search.
+    """Return the answer to one search.
 
     A missing shard is an error unless answers may be partial.
     """
@@ -101,13 +101,13 @@ def search_page(server: Server, index: str, body: Body) -> Body:
 
 
 def _unread_paths(body: Body) -> list[str]:
-    """Return the parts of an answer that nobody reads; servers leave out empty lists with them."""
+    """Return the unneeded paths of an answer; filtering them also removes empty lists."""
     aggs = body.get("aggs", {})
     return [path for name, paths in _UNREAD.items() if _has(name, aggs) for path in paths]
 
 
 def _has(name: str, aggs: Body) -> bool:
-    """Return whether an aggregation, nested ones included, has this name."""
+    """Return whether an aggregation, possibly nested, has this name."""
     return name in aggs or any(_has(name, one.get("aggs", {})) for one in aggs.values())
 
 
@@ -125,28 +125,28 @@ def _search(server: Server, index: str, body: Body, filter_path: str) -> Body:
 
 
 def search_pages(server: Server, index: str, bodies: Sequence[Body]) -> list[list[Body]]:
-    """Return the hits of each of several searches, by one request; missing shards are an error."""
+    """Return the hits of each of several searches, in one request, as `search_each`."""
     return [one["hits"]["hits"] for one in search_several(server, index, bodies)]
 
 
 def search_several(server: Server, index: str, bodies: Sequence[Body]) -> list[Body]:
-    """Return the answers of several searches of an index, as `search_each` does."""
+    """Return the answers to several searches of one index, as `search_each`."""
     return search_each(server, [Search(index, body) for body in bodies])
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search of an index."""
+    """A search body and its index."""
 
     index: str
     body: Body
 
 
 def search_each(server: Server, searches: Sequence[Search]) -> list[Body]:
-    """Return the answers of several searches, by one request.
+    """Return the answers to several searches, in one request.
 
     A missing shard is an error unless answers may be partial. A refused search raises the same
-    error as that search alone.
+    error as it would alone.
     """
     if not searches:
         return []
@@ -172,7 +172,7 @@ def search_each(server: Server, searches: Sequence[Search]) -> list[Body]:
 
 
 def count_hits(server: Server, index: str, query: Body, most: int | None = None) -> int:
-    """Return the exact number of entries that match; of more than `most` any such number."""
+    """Return the exact number of matching entries or, above `most`, any number above it."""
     body: Body = {"query": query, "size": 0, "track_total_hits": True}
     if most is not None:
         body["terminate_after"] = most + 1
@@ -181,7 +181,7 @@ def count_hits(server: Server, index: str, query: Body, most: int | None = None)
 
 
 def numbers(server: Server, index: str, query: Body) -> list[int] | None:
-    """Return the numbers of the matching entries, None for more than limits.MAX_IDS.
+    """Return the numbers of the matching entries, None if more than schema.MAX_IDS.
 
     The server caches the answer until the index changes.
     """
@@ -191,7 +191,7 @@ def numbers(server: Server, index: str, query: Body) -> list[int] | None:
 def numbers_and(
     server: Server, index: str, query: Body, aggs: Body
 ) -> tuple[list[int] | None, Body]:
-    """Return the numbers of the entries that match, as `numbers` does, and aggregations of them."""
+    """Return the numbers of the matching entries, as `numbers`, and aggregations over them."""
     most = schema.MAX_IDS
     values = {NAMED: {"terms": {"field": NUMBER, "size": most}}}
     read = ["_shards", "timed_out", "hits.total.value", f"aggregations.{NAMED}.buckets.key"]
@@ -206,31 +206,31 @@ def numbers_and(
 
 
 def read_numbers(aggregations: Body) -> list[int]:
-    """Return the numbers that an aggregation found."""
+    """Return the numbers in the results of a NAMED aggregation."""
     return [bucket["key"] for bucket in aggregations.get(NAMED, {}).get("buckets", ())]
 
 
 def numbers_search(index: str, query: Body, most: int) -> Search:
-    """Return a search for the numbers of the entries that match, if they are at most `most`."""
+    """Return a search for the numbers of matching entries, to be read by `numbers_if_few`."""
     values = {NAMED: {"terms": {"field": NUMBER, "size": most + 1}}}
     body: Body = {"query": query, "size": 0, "aggs": values, "track_total_hits": most + 1}
     return Search(index, body | {"terminate_after": most + 1})
 
 
 def among_search(index: str, query: Body, some: Sequence[int] | msgspec.Raw) -> Search:
-    """Return a search for the numbers in `some` (at most limits.MAX_IDS) of matching entries."""
+    """Return a search for the numbers in `some` (at most schema.MAX_IDS) with matching entries."""
     values = {NAMED: {"terms": {"field": NUMBER, "size": schema.MAX_IDS, "include": some}}}
     return Search(index, {"query": query, "size": 0, "track_total_hits": False, "aggs": values})
 
 
 def numbers_if_few(answer: Body, most: int) -> list[int] | None:
-    """Return the numbers that a `numbers_search` found, None of more than `most`."""
+    """Return the numbers found by a `numbers_search`, None if more than `most`."""
     few = answer["hits"]["total"]["value"] <= most
     return read_numbers(answer.get("aggregations", {})) if few else None
 
 
 def numbers_among(server: Server, index: str, query: Body, some: Sequence[int]) -> list[int]:
-    """Return the numbers in `some` of matching entries; a number may have many entries."""
+    """Return the numbers in `some` with matching entries; a number may have many entries."""
     found = numbers(server, index, within(query, some))
     if found is not None:
         return found
@@ -242,7 +242,7 @@ def numbers_among(server: Server, index: str, query: Body, some: Sequence[int]) 
 
 
 def within(query: Body, numbers: Sequence[int]) -> Body:
-    """Return a query that finds among the entries of these numbers only."""
+    """Return the query restricted to entries with these numbers."""
     return {"bool": {"must": [query], "filter": [{"terms": {NUMBER: list(numbers)}}]}}
 
 
@@ -251,7 +251,7 @@ def pages(
 ) -> Iterator[list[Body]]:
     """Stream the hits of a search in pages; `sort` must be total.
 
-    After the first page, all further ones read one point in time.
+    All pages after the first read one point in time.
     """
     body = body | {"sort": sort, "size": size, "track_total_hits": False}
     hits = search_page(server, index, body)["hits"]["hits"]
@@ -277,6 +277,6 @@ def _further_pages(server: Server, index: str, body: Body) -> Iterator[list[Body
                 return
             body |= {"search_after": hits[-1]["sort"]}
     finally:
-        # It would end by itself: what went wrong before matters more than this.
+        # It expires anyway, and this must not hide an earlier error.
         with suppress(EngineError):
             server.close_point(pit)

@@ -1,4 +1,4 @@
-"""Entries taken out of the files of a server for good, by merging its segments."""
+"""Permanent removal of deleted entries from a server's files, by merging segments."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -15,13 +15,13 @@ from nwx.model import Dates, IndexName
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 2.0
 _ALLOWED = "merge.policy.expunge_deletes_allowed"
 _LEFT = ("NODE_LEFT", "NODE_RESTARTING")
-"""Why a copy has no node, where it had one."""
+"""The reasons why a shard copy has lost its node."""
 
 _MISSING = {"ignore_unavailable": "true"}
 
 
 def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> tuple[str, ...]:
-    """Merge the segments of indices that hold deleted entries, and empty their logs.
+    """Merge the segments of indices that hold deleted entries, and flush their logs.
 
     Returns the indices that still hold deleted entries after `wait_seconds`.
     """
@@ -39,10 +39,10 @@ def erase_deleted(server: Server, names: Iterable[str], wait_seconds: float) -> 
 
 
 def with_copies_away(server: Server, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the indices, by their own names, with copies on an unreachable node.
+    """Return the concrete names of indices with shard copies on an unreachable node.
 
-    Such a copy gets the deletions when its node is back, and keeps deleted data until its segments
-    are merged.
+    Such a copy receives the deletions when its node is back, but keeps deleted data until its
+    segments are merged.
     """
     params = {"filter_path": "routing_table.indices", **_MISSING}
     path = f"/_cluster/state/routing_table/{quoted(','.join(names))}"
@@ -77,21 +77,21 @@ def _merged(server: Server, names: list[str], wait_seconds: float) -> list[str]:
 
 
 def _with_deleted(server: Server, names: str) -> list[str]:
-    """Return the indices, by their own names, that hold deleted entries in any copy."""
+    """Return the concrete names of indices with deleted entries in any shard copy."""
     answer = server.request("GET", f"/{quoted(names)}/_stats/docs", params=_MISSING)
     found = answer.get("indices", {})
     return sorted(name for name, stats in found.items() if stats["total"]["docs"]["deleted"])
 
 
 def _with_settings(server: Server, names: str) -> list[str]:
-    """Return the indices whose segments are merged in another way than usual."""
+    """Return the indices with a non-default setting for merging deleted entries."""
     path = f"/{quoted(names)}/_settings/index.{_ALLOWED}"
     answer = server.request("GET", path, params=_MISSING)
     return sorted(name for name, found in answer.items() if found["settings"])
 
 
 def _allow(server: Server, names: list[str], percent: int | None) -> None:
-    """Let the server merge segments with more than `percent` deleted; None is the default."""
+    """Make the server merge segments with more than `percent` deleted; None resets to default."""
     if names:
         body = {"index": {_ALLOWED: percent}}
         server.request("PUT", f"/{quoted(','.join(names))}/_settings", body, params=_MISSING)

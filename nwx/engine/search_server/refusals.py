@@ -1,7 +1,7 @@
 """Errors of nwx for requests refused by a server, and for failed connections.
 
-Refusals are identified by the server's error types and HTTP status, causes of a broken
-connection by exception class: never by message texts, which change between versions.
+Refusals are identified by the server's error types and HTTP status, failed connections by
+exception class: never by message texts, which change between versions.
 """
 
 import http.client
@@ -34,14 +34,14 @@ _POINT_IN_TIME_LOST = "search_context_missing_exception"
 _BAD_REQUEST, _BUSY_STATUS = 400, 429
 _UNAVAILABLE = (502, 503, 504)
 PROXY_STATUSES = (401, 403, 407, _BUSY_STATUS, *_UNAVAILABLE)
-"""What a proxy in front of a server may say itself."""
+"""The statuses that a proxy in front of a server may answer itself."""
 _MOST_CHARACTERS = 1_000
 
 DEFAULT_PORTS = {"http": 9200, "https": 443}
 
 
 class RefusedError(EngineError):
-    """A request that the server refuses, with the HTTP status and the types of the error."""
+    """A request that the server refuses, with the HTTP status and error types."""
 
     def __init__(self, message: ErrorText, status: int, types: frozenset[str]) -> None:
         super().__init__(message)
@@ -54,14 +54,14 @@ class IndexMissingError(EngineError):
 
 
 class ServerBusyError(EngineUnavailableError):
-    """A server that asks to come back later."""
+    """A server that asks to retry later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Refusal of a request, or of an entry, by a server.
+    """A server's refusal of a request or of an entry.
 
-    `types` are the types of the error and of its causes, `reason` is their text.
+    `types` are the types of the error and its causes, `reason` is their text.
     """
 
     status: int
@@ -70,27 +70,27 @@ class Refusal:
 
     @property
     def full(self) -> bool:
-        """Whether no space is left: the block of a full disk is the one with this status."""
+        """Whether the disk is full: only its block has the status 429."""
         return _BLOCKED in self.types and self.status == _BUSY_STATUS
 
     @property
     def busy(self) -> bool:
-        """Whether the same request may be taken later."""
+        """Whether the same request may succeed later."""
         return self.status in (_BUSY_STATUS, 503) and not self.full
 
     @property
     def leaderless(self) -> bool:
-        """Whether the nodes are choosing a master, which takes them seconds when one was lost."""
+        """Whether the nodes are electing a master, which takes seconds after losing one."""
         return self.status == 503 and bool({_BLOCKED, _NO_MASTER} & self.types)
 
     @property
     def blocked(self) -> bool:
-        """Whether writing to an index is blocked, as while it gets other shards."""
+        """Whether writing to an index is blocked, as during resharding."""
         return _BLOCKED in self.types and self.status == 403
 
 
 def read_refusal(body: object, status: int) -> Refusal:
-    """Return the refusal in the answer to a request, or to a part of one."""
+    """Return the refusal in the answer to a request or to a part of it."""
     error = body.get("error", body) if isinstance(body, Mapping) else {}
     if not isinstance(error, Mapping):
         return Refusal(status, frozenset(), str(error)[:_MOST_CHARACTERS])
@@ -111,7 +111,7 @@ def _causes(error: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def refused(place: str, refusal: Refusal) -> EngineError:
-    """Return the error of a request that is refused; `place` names the server."""
+    """Return the error for a refused request; `place` names the server."""
     status, reason = refusal.status, refusal.reason
     if status == 401:
         return EngineError.translated(
@@ -143,7 +143,7 @@ def refused(place: str, refusal: Refusal) -> EngineError:
 
 
 def entry_refused(place: str, refusal: Refusal, action: str | ErrorText) -> EngineError:
-    """Return the error of a refused entry; `action` names the failed action in words."""
+    """Return the error for a refused entry; `action` describes the failed action."""
     return _known(place, refusal) or EngineError.translated(
         "%(place)s %(action)s: %(reason)s", place=place, action=action, reason=refusal.reason
     )
@@ -184,7 +184,7 @@ def _known(place: str, refusal: Refusal) -> EngineError | None:
 def another_product(
     product: str, address: str, status: int | None = None, mimetype: str | None = None
 ) -> EngineError:
-    """Return the error of an address where something else answers."""
+    """Return the error for an address at which something other than the product answers."""
     answer = f" (HTTP {status}, {mimetype or 'no content type'})" if status else ""
     return EngineError.translated(
         "the server at %(address)s is not an %(product)s%(answer)s; check the address: http:// "
@@ -196,7 +196,7 @@ def another_product(
 
 
 def unanswered(place: str, seconds: float) -> EngineError:
-    """Return the error of a request that was not answered in time."""
+    """Return the error for a request that was not answered in time."""
     return EngineUnavailableError.translated(
         "%(place)s did not answer within %(seconds)s s; see how it does, or allow more time",
         place=place,
@@ -205,7 +205,7 @@ def unanswered(place: str, seconds: float) -> EngineError:
 
 
 def unreachable(product: str, address: str, error: Exception) -> EngineError:
-    """Return the error of a failed connection: host, port, cause, and what to check."""
+    """Return the error for a failed connection: host, port, cause, and what to check."""
     parts = urlsplit(address)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = parts.port or DEFAULT_PORTS[parts.scheme]
@@ -223,7 +223,7 @@ def unreachable(product: str, address: str, error: Exception) -> EngineError:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and its causes, the last cause first."""
+    """Yield an exception and its causes, root cause first."""
     found: list[BaseException] = []
     one: BaseException | None = error
     while one is not None and one not in found:
@@ -275,7 +275,7 @@ def _cause(error: BaseException, product: str) -> tuple[ErrorText, ErrorText] | 
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Raise QueryError where the server cannot take a query."""
+    """Raise QueryError if the server rejects a query within the context."""
     try:
         yield
     except RefusedError as error:

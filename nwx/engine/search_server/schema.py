@@ -18,21 +18,21 @@ from nwx.model import IndexName
 from nwx.settings import ServerSettings
 
 SHARD_BYTES = 40 << 30
-"""How large a shard may grow: Elasticsearch advises 10 to 50 GB."""
+"""The target size of a shard: Elasticsearch recommends 10 to 50 GB."""
 
 SHARD_ENTRIES = 200_000_000
-"""The most entries of a shard, as Elasticsearch advises; Lucene ends at 2^31 - 1."""
+"""The most entries of a shard, as Elasticsearch recommends; Lucene's limit is 2^31 - 1."""
 
 MOST_SHARDS = 1_024
-"""The most shards of an index that Elasticsearch makes unless it is set up otherwise."""
+"""The most shards of an index by Elasticsearch's default settings."""
 
 
 def number_of_shards(index: IndexName, settings: ServerSettings) -> int:
-    """Return the shards of a new index: as set, and more where more captures are expected."""
+    """Return the number of shards of a new index: as set, or more for the expected captures."""
     declared = INDICES[index]
     entries = settings.expected_captures * declared.entries_each
     needed = max(entries * declared.entry_bytes / SHARD_BYTES, entries / SHARD_ENTRIES)
-    # A power of two can be split again and again, and evenly.
+    # A power of two can be split repeatedly and evenly.
     expected = 1
     while expected < min(needed, MOST_SHARDS):
         expected *= 2
@@ -40,37 +40,37 @@ def number_of_shards(index: IndexName, settings: ServerSettings) -> int:
 
 
 NUMBER = "num"
-"""A number that stands for the id: sets of numbers are looked up faster than sets of words."""
+"""A number derived from the id: sets of numbers are looked up faster than sets of strings."""
 
 FOLD_URL = "fold_url"
-"""A number that stands for the URL, by which hits are folded: URLs may be long."""
+"""A number derived from the URL, by which hits are folded, as URLs may be long."""
 
 FOLD_SIMILAR = "fold_similar"
-"""A number that stands for the signature, or for the id where there is none."""
+"""A number derived from the signature, or from the id without one."""
 
 WRITTEN = "written"
-"""When an entry of crawls was written, in microseconds."""
+"""The time at which an entry of crawls was written, in microseconds."""
 
 YEARS = "years"
 COLLECTIONS = "collections"
 
 CHUNK = "chunk"
-"""The time that a chunk of the dates of a document is of; first entries have none."""
+"""The time span of a chunk of a document's dates; first entries have none."""
 
 CHUNKS = "chunks"
-"""The chunks below an entry of dates."""
+"""The chunks below a dates entry."""
 
 VECTOR_BYTES = "packed"
-"""The numbers of a vector, a byte each, where the server has no `dense_vector`."""
+"""The numbers of a vector, one byte each, on servers without `dense_vector`."""
 
 BITS = "bits"
-"""The bits of the hash of a picture, each as a word."""
+"""The bits of a picture's hash, each as a word."""
 
 TOO_LONG = "too_long"
-"""The fields of a capture with values too long to be indexed, where the server does not tell."""
+"""The fields of a capture with values too long to index, on servers without `_ignored`."""
 
 WHOLE = "whole"
-"""All values of a capture with values too long to be indexed, as JSON."""
+"""All values of a capture that has values too long to index, as JSON."""
 
 _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
     IndexName.DOCUMENTS: {name: {"type": "long"} for name in (NUMBER, FOLD_URL, FOLD_SIMILAR)},
@@ -89,13 +89,13 @@ _OWN_FIELDS: dict[IndexName, dict[str, Any]] = {
     IndexName.PICTURES: {BITS: {"type": "keyword"}},
 }
 OWN_FIELDS = sorted({VECTOR_BYTES, *(name for fields in _OWN_FIELDS.values() for name in fields)})
-"""Fields of this engine alone, worked out from those of the mappings."""
+"""Fields of this engine only, derived from those of the mappings."""
 
 _OWN_VERSIONS = {IndexName.DATES: 1, IndexName.CAPTURES: 1}
-"""How often the fields of this engine alone changed so that an older nwx would read them wrong."""
+"""The number of incompatible changes to this engine's own fields."""
 
 LAZY_INDICES = frozenset(indices_of(IndexKind.ENTRIES))
-"""Indices that are made when they are first written to, not with the archive."""
+"""Indices that are created on their first write, not with the archive."""
 
 _LONGEST_KEYWORD = 8_191  # characters, of 4 bytes at most: Lucene's limit is 32,766 bytes
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]*")
@@ -111,12 +111,12 @@ class _MadeIndex:
 
     @property
     def version(self) -> int:
-        """The version of its mapping, 0 where none is noted."""
+        """The version of its mapping, 0 if not recorded."""
         return int(self.meta.get("version", 0))
 
 
 class Schema:
-    """The indices of an archive; each is an alias, so that a rebuilt one is swapped in whole."""
+    """The indices of an archive; each has an alias, so that a rebuilt one can be swapped in."""
 
     def __init__(self, server: Server, settings: ServerSettings) -> None:
         if not _PREFIX.fullmatch(settings.prefix):
@@ -141,7 +141,7 @@ class Schema:
         return {index: made.name for index, made in self._made().items()}
 
     def names_behind(self, aliases: Mapping[str, str]) -> dict[str, str]:
-        """Return the concrete index names of aliases, by the same keys, without missing indices."""
+        """Return the concrete index names of aliases by the same keys, without missing indices."""
         answer = index_states(self._server, ",".join(aliases.values()))
         made = {
             alias: concrete
@@ -151,7 +151,7 @@ class Schema:
         return {key: made[alias] for key, alias in aliases.items() if alias in made}
 
     def create(self) -> None:
-        """Create the missing indices and upgrade indices of an older version.
+        """Create missing indices, and add new fields to indices of an older version.
 
         Raises EngineVersionError if an index was made by a newer version of nwx.
         """
@@ -160,12 +160,12 @@ class Schema:
             if made.version < index_version(index):
                 _add_fields(self._server, index, made)
         missing = [index for index in IndexName if index not in found and index not in LAZY_INDICES]
-        with ThreadPoolExecutor(len(IndexName)) as pool:  # the server makes several at once
+        with ThreadPoolExecutor(len(IndexName)) as pool:  # the server creates several concurrently
             list(pool.map(self._create, missing))
         self._is_checked = True
 
     def check(self) -> None:
-        """Raise EngineVersionError where an index was made by a newer version; asks once."""
+        """Raise EngineVersionError if an index was made by a newer version; checked only once."""
         if not self._is_checked:
             self._checked()
             self._is_checked = True
@@ -185,7 +185,7 @@ class Schema:
         return found
 
     def stored_bytes(self, name: str) -> int | None:
-        """Return the bytes that an index takes, None if the server does not report them."""
+        """Return the size of an index in bytes, None if the server does not report it."""
         answer = self._server.request("GET", f"/{quoted(name)}/_stats/store")
         store = answer["_all"]["primaries"].get("store")
         return None if store is None else int(store["size_in_bytes"])
@@ -206,12 +206,12 @@ class Schema:
         self._create_as(index, name, next_version(name))
 
     def create_lazily(self, index: IndexName) -> None:
-        """Make an index that `create` leaves out, and the others where they are missing."""
+        """Create an index of LAZY_INDICES, and other missing indices of the archive."""
         self.create()
         self._create(index)
 
     def create_dates(self, alias: str, name: str = "") -> str:
-        """Make another index of dates; return its name, "" is the first of its alias."""
+        """Create another dates index; return its name, by default its alias's first version."""
         name = name or next_version(alias)
         self._create_as(IndexName.DATES, alias, name)
         return name
@@ -221,13 +221,13 @@ class Schema:
         try:
             self._server.request("PUT", f"/{quoted(name)}", body)
         except RefusedError as error:
-            # another process may be making it at the same moment
+            # another process may be creating it at the same moment
             if INDEX_EXISTS not in error.types:
                 raise
 
 
 def index_version(index: IndexName) -> int:
-    """Return the version of an index on a server, which its mapping notes."""
+    """Return the version of an index on a server, as recorded in its mapping."""
     return mappings.version(index) + _OWN_VERSIONS.get(index, 0)
 
 
@@ -245,7 +245,7 @@ def _made_index(name: str, state: dict[str, Any]) -> _MadeIndex:
 
 
 def _add_fields(server: Server, index: IndexName, made: _MadeIndex) -> None:
-    """Add the fields to an index that its mapping has gained, and note its version."""
+    """Add fields to an index that it lacks, and record the current version."""
     known = _fields(index)
     mapping = {
         "properties": {name: known[name] for name in known if name not in made.fields},
@@ -271,7 +271,7 @@ def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
         "number_of_replicas": settings.replicas,
     }
     if index in (IndexName.DOCUMENTS, IndexName.CRAWLS):
-        # A deleted entry may come back at once: its version must not be remembered.
+        # A deleted entry may be written again at once: its version must be forgotten.
         limits["gc_deletes"] = "0s"
     return {
         "settings": source.get("settings", {}) | {"index": limits},
@@ -280,20 +280,20 @@ def index_body(index: IndexName, settings: ServerSettings) -> dict[str, Any]:
 
 
 def index_mapping(index: IndexName, notes: dict[str, Any]) -> dict[str, Any]:
-    """Return the mapping of an index, with these notes and the version."""
+    """Return the mapping of an index, with `notes` and the version in its `_meta`."""
     made: dict[str, Any] = mappings.mapping(index)["mappings"]
     return made | {"properties": _fields(index), "_meta": _meta(index, notes)}
 
 
 def _bounded(field: dict[str, Any]) -> dict[str, Any]:
-    """Return a field that takes values of any length: one too long to index is only kept."""
+    """Return a field that accepts values of any length: those too long are stored unindexed."""
     if field["type"] == "keyword":
         return {"ignore_above": _LONGEST_KEYWORD} | field
     return field
 
 
 def longest_values() -> dict[str, int]:
-    """Return the most characters of the fields of captures that are indexed as a whole."""
+    """Return the longest indexed value, in characters, of capture fields that have a limit."""
     properties = mappings.properties(IndexName.CAPTURES)
     bounded = {name: _bounded(field) for name, field in properties.items()}
     return {
@@ -304,7 +304,7 @@ def longest_values() -> dict[str, int]:
 
 
 def own_of_document(entry: IndexEntry) -> IndexEntry:
-    """Return an entry of documents with this engine's fields."""
+    """Return a documents entry with this engine's own fields."""
     number = number_of(entry["id"])
     return entry | {
         NUMBER: number,
@@ -316,33 +316,33 @@ def own_of_document(entry: IndexEntry) -> IndexEntry:
 
 
 def number_of(id: str) -> int:
-    """Return the number of a document id: 63 bits of it."""
+    """Return the number derived from a document id: its first 63 bits."""
     return int(id[:16], 16) >> 1
 
 
 PAGE = 10_000
-"""The most hits of one answer: Elasticsearch's index.max_result_window."""
+"""The most hits in one answer: Elasticsearch's index.max_result_window."""
 
 MAX_IDS = 65_535
-"""The most documents of one list: Elasticsearch's index.max_terms_count and search.max_buckets."""
+"""The most documents in a list: Elasticsearch's index.max_terms_count and search.max_buckets."""
 
 SHORT_LIST = 4_000
-"""A list of so many documents is sent in less time than it takes to look for a shorter one."""
+"""The longest list of documents that is faster to send than to search for a shorter one."""
 
 LOOKED_UP = 200
-"""So many documents of a list are looked up in less time than it takes to send and run a script."""
+"""The longest list of documents that is faster to look up than to compare by a script."""
 
 COMPARED_FOR_EACH = 100
-"""A script compares so many documents with a list in the time that one of the list is looked up."""
+"""How many documents a script compares with a list in the time of looking up one list item."""
 
 COMPARED = 20_000
-"""So many documents are compared with a long list in less time than each search with it takes."""
+"""The most documents for which reducing a long list first is faster than searching with it."""
 
 FEW = 200
-"""Up to so many documents of a result, all are looked at for its order."""
+"""Up to this many documents of a result, all are read to order it."""
 
 STEP = 2_000
-"""The entries of dates of one step on the way to the first by date."""
+"""The number of dates entries read per step when ordering by date."""
 
 DATES_OF_ENTRY = 1_000
-"""The most dates of one entry; a document that was captured more often has several entries."""
+"""The most dates in an entry; a document captured more often has several entries."""

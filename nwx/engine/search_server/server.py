@@ -1,4 +1,4 @@
-"""A connection to a search server whose failures are errors of nwx."""
+"""Connections to search servers, whose failures are raised as errors of nwx."""
 
 import json
 import random
@@ -43,7 +43,7 @@ def without_secrets(address: str) -> str:
 
 
 def with_port(address: str) -> str:
-    """Return an address for a client: with a port, without secrets, which clients log.
+    """Return an address for a client: with a port, and without secrets, which clients would log.
 
     Raises SettingsError on an invalid address.
     """
@@ -90,7 +90,7 @@ Body = dict[str, Any]
 _CONNECTIONS = 16
 
 BUSY_ATTEMPTS = 8
-"""How often a request is made that the server is too busy for."""
+"""The number of attempts at a request if the server is too busy."""
 
 _LEAST_SECONDS = 0.01
 _LONG_ANSWER = 1 << 16
@@ -114,7 +114,7 @@ def _transport(address: str, settings: ServerSettings, media_types: Iterable[str
         node = url_to_node_config(with_port(address)).replace(**options)
         return Transport(
             [node],
-            max_retries=1,  # once more on a connection that the server has closed meanwhile
+            max_retries=1,  # the server may have closed an idle connection
             retry_on_status=(),
             meta_header=False,
             serializers=dict.fromkeys(media_types, _AnswerSerializer()),
@@ -128,19 +128,19 @@ class Server(ABC):
     """
 
     product: ClassVar[str]
-    """What the server is, as its makers spell it."""
+    """The name of the product, as its makers spell it."""
 
     prefix: ClassVar[str] = ""
-    """What its addresses begin with, before `http`."""
+    """The prefix of its addresses, before `http`."""
 
     media_type: ClassVar[str] = "application/{}"
-    """The form of the media types of JSON, and of lines of it, that are sent and taken."""
+    """The template of the media types for JSON and newline-delimited JSON."""
 
     ignored_field: ClassVar[str]
-    """The field of captures that names those whose values are too long to be indexed."""
+    """The field of captures that lists their fields with values too long to index."""
 
     has_dense_vectors: ClassVar[bool] = False
-    """Whether fields can be of the type `dense_vector`, and searched by it."""
+    """Whether the server supports searchable fields of type `dense_vector`."""
 
     def __init__(self, address: str, settings: ServerSettings) -> None:
         self.address = without_secrets(address)
@@ -181,7 +181,7 @@ class Server(ABC):
     def _request(
         self, method: str, path: str, body: Body | bytes | None, params: Mapping[str, Any] | None
     ) -> Body:
-        """Return the response to one request; errors of the transport are raised as errors of nwx.
+        """Return the response to one request; transport errors are raised as errors of nwx.
 
         Raises ServerBusyError if the same request may succeed later.
         """
@@ -203,7 +203,7 @@ class Server(ABC):
             raise unanswered(self.place, self.timeout_seconds) from error
         except TransportConnectionError as error:
             raise unreachable(self.product, self._plain, error) from error
-        except TransportError as error:  # what cannot be read
+        except TransportError as error:  # unreadable responses
             raise another_product(self.product, self._plain) from error
         is_own = self._is_own(meta, answer)
         if is_own and not 200 <= meta.status < 300:
@@ -213,9 +213,9 @@ class Server(ABC):
         return answer
 
     def _seconds(self, work: Work) -> float:
-        """Return the timeout of a response in seconds.
+        """Return the response timeout in seconds.
 
-        The server cancels a search whose connection is closed.
+        The server cancels a search when its connection is closed.
         """
         remaining = work.remaining_seconds()
         if remaining is None or remaining >= self.timeout_seconds:
@@ -228,7 +228,7 @@ class Server(ABC):
 
     @abstractmethod
     def open_point(self, index: str, keep_alive: str) -> str:
-        """Return a new point in time of an index, which expires after `keep_alive` without use."""
+        """Open a point in time of an index, which expires after `keep_alive` without use."""
 
     @abstractmethod
     def close_point(self, point: str) -> None:
@@ -238,7 +238,7 @@ class Server(ABC):
     def whole_scans(self, index: str) -> Sequence[Body]:
         """Return search bodies for a point in time that together find all entries.
 
-        The sort order of each search is unique: no two of its entries are equal in it.
+        Each search has a sort order without ties.
         """
 
     def close(self) -> None:
@@ -247,12 +247,12 @@ class Server(ABC):
 
 
 def pause(attempt: int) -> None:
-    """Wait before the next attempt: twice as long each time, and not all at once."""
+    """Wait before the next attempt: exponential backoff with jitter, at most 10 seconds."""
     time.sleep(min(0.1 * 2**attempt, 10) * random.uniform(0.5, 1.0))
 
 
 def to_json(body: object) -> bytes:
-    """Return JSON that every server takes: what UTF-8 cannot hold becomes a question mark."""
+    """Return JSON that every server accepts: lone surrogates become question marks."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
@@ -261,20 +261,20 @@ def to_json(body: object) -> bytes:
 
 
 def _encoded(part: object) -> Any:
-    """Return the value of a part of a body that `json` does not know: JSON already, or a record."""
+    """Return the value of a part of a body that `json` cannot encode: raw JSON or a record."""
     return json.loads(bytes(part)) if isinstance(part, msgspec.Raw) else msgspec.to_builtins(part)
 
 
 def from_json(text: bytes | str) -> Any:
     """Return the decoded JSON of a server's response, several times faster than `json`.
 
-    Lone surrogates, which msgspec refuses, are read by the standard library. Raises ValueError on
-    invalid JSON.
+    The standard library reads lone surrogates, which msgspec refuses. Raises ValueError on invalid
+    JSON.
     """
     try:
         if len(text) < _LONG_ANSWER:
             return msgspec.json.decode(text)
-        with rare_collections():  # which take three quarters of the time
+        with rare_collections():  # garbage collections take three quarters of the time
             return msgspec.json.decode(text)
     except msgspec.DecodeError:
         return json.loads(text)
@@ -286,5 +286,5 @@ def to_lines(bodies: Iterable[object]) -> bytes:
 
 
 def quoted(name: str) -> str:
-    """Return a name as a part of a path."""
+    """Return a name quoted for a URL path."""
     return quote(name, safe="-_,.*")

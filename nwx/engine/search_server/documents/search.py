@@ -148,7 +148,7 @@ class SearchingByWords:
         )
 
     def _date_order(self, question: Question, links: LinkedSearch) -> DateOrder | None:
-        """Return the order by date, None for order by score; newest first if all scores are equal."""
+        """Return the order by date, None if by score; newest first if all scores are equal."""
         sort = question.sort
         if sort not in (Sort.OLDEST, Sort.NEWEST):
             if sort in BY_SCORE and links.is_scored:

@@ -1,4 +1,4 @@
-"""A queue on a server, and its outbox."""
+"""The crawler's queue on a server, and its outbox."""
 
 import random
 import secrets
@@ -57,8 +57,8 @@ _NUMBERS_A_MICROSECOND = 1_000
 class ServerOutbox(UpdateOutbox):
     """The outbox in the index `<prefix>-queue`.
 
-    Numbers grow with the time at which updates were added; updates added by several processes at
-    the same moment may be in any order.
+    Numbers grow with the time of addition; updates added by several processes at the same moment
+    may be in any order.
     """
 
     def __init__(self, store: ServerEntryStore) -> None:
@@ -92,7 +92,7 @@ class ServerOutbox(UpdateOutbox):
     def pending(self, queue: str, limit: int) -> list[OutboxEntry]:
         waiting = {"kind": UPDATE_KIND, "queue": queue}
         found = list(self._store.find(waiting, (OrderField("number"),), limit))
-        # What others add meanwhile may have a lower number: only these are removed.
+        # Updates added meanwhile may have lower numbers, so `delivered` removes only these.
         self._pending[queue] = [(entry["number"], entry["id"]) for entry in found]
         return [OutboxEntry(entry["number"], _update(entry)) for entry in found]
 
@@ -104,7 +104,7 @@ class ServerOutbox(UpdateOutbox):
     def forget_pages(self, urls: Collection[str]) -> int:
         def forgotten(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
             changed: dict[str, IndexEntry | None] = {}
-            for id, entry in known.items():  # one that was sent meanwhile is gone
+            for id, entry in known.items():  # updates sent meanwhile are missing
                 if entry and (kept := without_pages(_update(entry), urls)) != _update(entry):
                     content = {"content": {"update": _content(kept)}} if kept else {}
                     changed[id] = entry | content if kept else None
@@ -129,7 +129,7 @@ def _update(entry: IndexEntry) -> UrlUpdate:
 
 
 class GrowingNumbers:
-    """Numbers that grow, in this process and, as far as clocks agree, over all of them."""
+    """Increasing numbers, in this process and, as far as clocks agree, across processes."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -152,9 +152,9 @@ _EXPIRED_AT_ONCE = 1_000
 class ServerCrawlQueue(EntryQueue):
     """The queue in the index `<prefix>-queue`.
 
-    An entry is only written over the version that was read, so that no URL is leased twice. Updates
-    of a request that fails midway may have been stored in part; they are sent again. The limits
-    `pages` and `pages_per_host` may be exceeded by concurrent leases of several processes.
+    An entry is written only over the version that was read, so that no URL is leased twice. Updates
+    of a request that fails midway may be stored in part; they are sent again. The limits `pages`
+    and `pages_per_host` may be exceeded by concurrent leases of several processes.
     """
 
     def __init__(self, store: ServerEntryStore) -> None:
@@ -184,7 +184,7 @@ class ServerCrawlQueue(EntryQueue):
         known: Mapping[str, QueueEntry],
         stored: Mapping[str, StoredEntry],
     ) -> set[str]:
-        """Write entries; return the ids of those written by others meanwhile."""
+        """Write entries; return the ids of those that other writers changed meanwhile."""
         failed = self._store.write(self._numbered(new), stored)
         pairs = [(known[id], new[id]) for id in new if id in known and id not in failed]
         self._end_in_flight(pairs)
@@ -198,7 +198,7 @@ class ServerCrawlQueue(EntryQueue):
         }
 
     def _end_in_flight(self, changed: Iterable[tuple[QueueEntry, QueueEntry]]) -> None:
-        """Note of hosts which of their URLs are leased no more."""
+        """Record for each host the leases that have ended."""
         ended: dict[str, Counter[int]] = defaultdict(Counter)
         for before, after in changed:
             if before.state is UrlState.LEASED and after.state is not UrlState.LEASED:
@@ -237,7 +237,7 @@ class ServerCrawlQueue(EntryQueue):
     def _claim(
         self, found: Sequence[LeaseCandidate], seconds: float, limits: LimitsOf, full: set[str]
     ) -> list[QueueEntry]:
-        """Lease the candidates allowed by their hosts and not taken by others meanwhile.
+        """Lease the candidates that their hosts allow and other processes have not taken meanwhile.
 
         Hosts at their limit are added to `full`.
         """
@@ -263,7 +263,7 @@ class ServerCrawlQueue(EntryQueue):
         return [entry for id, entry in claimed.items() if id not in failed]
 
     def _end_leases(self) -> None:
-        """Let the URLs wait again whose leases have ended."""
+        """Return URLs with expired leases to the waiting state."""
         now = time.time()
         lasting: Body = {"range": {"leased_until": {"gte": now, "lte": now + MOST_LEASED_AHEAD}}}
         filters = [term("kind", URL_KIND), term("state", str(UrlState.LEASED))]
@@ -293,9 +293,9 @@ class ServerCrawlQueue(EntryQueue):
         return len(self._change(found, lambda known: _without_pages(known, urls)))
 
     def name_ports(self) -> None:
-        """Move URLs with a port of their own from the queue of their bare host to the server's.
+        """Move URLs with an explicit port from their bare host to host:port.
 
-        Leased ones stay until the next time.
+        Leased URLs are moved by a later call.
         """
         hits = self._store.stream(term("kind", URL_KIND), [{"_doc": "asc"}])
         found = {hit["_id"]: StoredEntry.of_hit(hit) for hit in hits if _is_without_port(hit)}
@@ -311,7 +311,7 @@ class ServerCrawlQueue(EntryQueue):
             entry = entry_from_source(found)
             leased[entry.host] += entry.leased_until > over
         for host, number in sorted(leased.items()):
-            # More may be noted than there are, by a process that was killed; never fewer.
+            # A killed process may leave too many recorded leases, but never too few.
             if self._hosts.in_flight(host, over) < number:
                 yield host, "fewer leases in flight are noted of the host than its URLs have"
 
@@ -331,7 +331,7 @@ def _is_without_port(hit: Body) -> bool:
 
 
 def _strictest(entries: Iterable[QueueEntry], limits: LimitsOf) -> dict[str, LeaseLimits]:
-    """Return the limits of each host: the strictest of the crawls that want URLs of it."""
+    """Return the limits of each host: the strictest among the crawls with URLs on it."""
     found: dict[str, LeaseLimits] = {}
     for entry in entries:
         one = limits(entry.crawl)

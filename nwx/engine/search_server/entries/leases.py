@@ -19,13 +19,13 @@ _MOST_HOSTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """When a host was leased from last, and how many of its URLs are leased until when."""
+    """The time of a host's last lease, and the numbers of its leased URLs by expiry time."""
 
     leased_at: float
     leases: Mapping[int, int]
 
     def in_flight(self, now: float) -> int:
-        """Return how many of its URLs are leased now."""
+        """Return the number of the host's URLs leased now."""
         return sum(number for until, number in self.leases.items() if until > now)
 
     def left(self, limits: LeaseLimits, now: float) -> float:
@@ -42,12 +42,12 @@ class HostState:
         return HostState(now, kept)
 
     def without(self, ended: Mapping[int, int]) -> "HostState":
-        """Return the state once leases, by the time they last until, were ended."""
+        """Return the state without ended leases, given by expiry time."""
         kept = {key: count - ended.get(key, 0) for key, count in self.leases.items()}
         return HostState(self.leased_at, {key: count for key, count in kept.items() if count > 0})
 
     def entry(self, host: str) -> IndexEntry:
-        """Return the entry of the index."""
+        """Return the index entry of this state."""
         return {
             "id": _id(host),
             "kind": HOST_KIND,
@@ -66,7 +66,7 @@ class QueueHosts:
         self._store = store
 
     def blocked(self, limits: LeaseLimits, now: float) -> list[str]:
-        """Return hosts that nothing may be leased of now; they are checked again by `claim`."""
+        """Return hosts from which nothing may be leased now; `claim` checks again."""
         conditions: list[Body] = []
         if limits.delay_seconds > 0:
             recent = {"gt": now - limits.delay_seconds, "lt": now + limits.delay_seconds}
@@ -91,13 +91,13 @@ class QueueHosts:
         return [hit["_source"]["host"] for hit in found]
 
     def in_flight(self, host: str, now: float) -> int:
-        """Return how many URLs of a host are noted as leased now."""
+        """Return the number of a host's URLs recorded as leased now."""
         return _state(self._store.get([_id(host)]).get(_id(host))).in_flight(now)
 
     def claim(
         self, wanted: Mapping[str, int], limits: Mapping[str, LeaseLimits], until: int
     ) -> dict[str, int]:
-        """Note leases of as many URLs of hosts as are wanted and may be leased; return how many."""
+        """Record leases of wanted URLs as far as limits allow; return their numbers by host."""
         may: dict[str, int] = {}
 
         def more(host: str, state: HostState) -> HostState | None:
@@ -108,13 +108,13 @@ class QueueHosts:
         return {host: may[host] for host in self._change(wanted, more)}
 
     def end(self, ended: Mapping[str, Counter[int]]) -> None:
-        """Note that leases of hosts were ended, by the time they would have lasted until."""
+        """Record ended leases of hosts, given by expiry time."""
         self._change(ended, lambda host, state: state.without(ended[host]))
 
     def _change(
         self, hosts: Iterable[str], change: Callable[[str, HostState], HostState | None]
     ) -> list[str]:
-        """Change the states of hosts atomically, except to None; return the hosts changed."""
+        """Atomically change states of hosts for which `change` is not None; return those hosts."""
         by_id = {_id(host): host for host in hosts}
 
         def changed(known: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry]:
@@ -125,7 +125,7 @@ class QueueHosts:
 
 
 def _id(host: str) -> str:
-    """Return the id of the entry of a host: a server takes 512 bytes, and a host may have more."""
+    """Return the id of a host's entry, hashed because ids have at most 512 bytes."""
     return f"host {hashlib.blake2b(host.encode(), digest_size=16).hexdigest()}"
 
 
@@ -144,7 +144,7 @@ _NO_BOUND = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class LeaseCandidate:
-    """A URL that may be leased, and the version of its entry that was found."""
+    """A URL that may be leased, and its entry with the version that was read."""
 
     entry: QueueEntry
     stored: StoredEntry
@@ -152,7 +152,7 @@ class LeaseCandidate:
 
 @dataclass(slots=True)
 class _CrawlBounds:
-    """Remaining lease limits of a crawl, and of its hosts if limited."""
+    """The lease limits of a crawl, its remaining pages, and the pages leased so far by host."""
 
     limits: LeaseLimits
     pages: int
@@ -170,7 +170,7 @@ class LeaseCandidates:
     def find(
         self, count: int, host: str, crawl: str, now: float, without: Collection[str]
     ) -> list[LeaseCandidate]:
-        """Return at most `count` URLs, the best first; none of the hosts `without`."""
+        """Return at most `count` URLs, best first, without the hosts `without`."""
         names = [crawl] if crawl else crawl_names(self._store, _waiting())
         bounds = {name: self._bounds(name) for name in names}
         offers: list[LeaseCandidate] = []
@@ -232,7 +232,7 @@ def _full_hosts(bounds: _CrawlBounds) -> Iterator[str]:
 def _of_each_host(limits: LeaseLimits, count: int) -> Body:
     """Return the collapse body of a search for at most `count` URLs per host.
 
-    `limits` may lower this number: to 1 with a delay between leases of a host.
+    `limits` may lower this number, to 1 if there is a delay between leases of a host.
     """
     most = [one for one in (limits.in_flight, limits.pages_per_host, count) if one is not None]
     number = 1 if limits.delay_seconds > 0 else min(most)
@@ -249,14 +249,14 @@ def _waiting(filters: Sequence[Body] = (), but: Sequence[Body] = ()) -> Body:
 
 
 def crawl_names(store: ServerEntryStore, body: Body) -> list[str]:
-    """Return the names of the crawls of the URLs that a search finds, in order."""
+    """Return the sorted names of the crawls of the URLs that a search finds."""
     by_crawl = {"terms": {"field": "crawl", "missing": "", "size": _MOST_CRAWLS}}
     found = store.search(body | {"size": 0, "aggs": {"crawls": by_crawl}})
     return sorted(bucket["key"] for bucket in found["aggregations"]["crawls"]["buckets"])
 
 
 def of_crawl(crawl: str) -> list[Body]:
-    """Return the condition that an entry is of a crawl; "" is the one without a name."""
+    """Return the condition on entries of a crawl; "" is the crawl without a name."""
     if crawl:
         return [term("crawl", crawl)]
     return [{"bool": {"must_not": [{"exists": {"field": "crawl"}}]}}]

@@ -1,4 +1,4 @@
-"""The index pictures on a server: pictures and appearances side by side."""
+"""The index `pictures` on a server, with entries of pictures and of their appearances."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ _WEIGHTED = [f"{name}^{weight}" for name, weight in WORD_FIELDS.items()]
 
 
 def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
-    """Return the search for the entries that a question is about."""
+    """Return the search for the entries that match a question."""
     filters: list[Body] = [{"exists": {"field": "picture"}}]
     without: list[Body] = list(hidden_terms(question.hidden))
     if query.words is None:
@@ -70,7 +70,7 @@ def picture_query(question: PictureQuestion, query: PictureQuery) -> Body:
     for field in query.conditions:
         condition = {"term": {field.field: field.value}}
         (without if field.is_not else filters).append(condition)
-    # Entries that match by filters alone have no score.
+    # Entries that match only by filters have no score.
     must = [] if query.words is None else [_words(query.words)]
     return {"bool": {"must": must, "filter": filters, "must_not": without}}
 
@@ -80,7 +80,7 @@ def _year(year: str) -> Body:
 
 
 def hidden_terms(hidden: HiddenDocuments) -> Iterator[Body]:
-    """Yield searches for all entries of hidden pictures, and of those on hidden pages."""
+    """Yield searches for all entries of hidden pictures, and for appearances on hidden pages."""
     known = list(_terms(hidden.apart.union(hidden.dates)))
     gone = list(_terms(hidden.documents))
     for name, timestamp, collection in _DATED:
@@ -94,14 +94,14 @@ def hidden_terms(hidden: HiddenDocuments) -> Iterator[Body]:
 
 
 def _terms(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Yield ids in lists that are short enough for the server."""
+    """Yield ids in lists short enough for the server."""
     return batches(sorted(ids), _MOST_TERMS)
 
 
 def similar_query(hash: int, hidden: HiddenDocuments) -> Body:
-    """Return the search for pictures of a similar hash; the score is the number of equal bits.
+    """Return the search for pictures with a similar hash; the score is the number of equal bits.
 
-    Each bit is a word, so no script is needed, which servers may not run.
+    Each bit is a word, so that no script is needed, which servers may disable.
     """
     equal = [{"constant_score": {"filter": {"term": {BITS: bit}}}} for bit in bits_of(hash)]
     return {
@@ -119,7 +119,7 @@ def bits_of(hash: int) -> list[str]:
 
 
 def distance_of(score: float) -> int:
-    """Return how many bits differ, by the score of `similar_query`."""
+    """Return the number of different bits, given the score of `similar_query`."""
     return _BITS - round(score)
 
 
@@ -152,7 +152,7 @@ _COPIED = (
     *("host", "domain", "collection", "timestamp", "content_type"),
     *("colours", "long_side", "area", "name_words", "latitude", "longitude"),
 )
-"""What an appearance has of its picture."""
+"""The fields that an appearance copies from its picture."""
 
 _KEYS_AT_ONCE = 1_000
 _COUNTED_EXACTLY = 40_000
@@ -160,7 +160,7 @@ _ORDER: list[Body] = [{"_score": "desc"}, {"area": "desc"}, {"picture": "asc"}]
 
 
 class ServerPictureIndex(EntryIndex, PictureIndex):
-    """The index `<prefix>-pictures`, made when it is first written to."""
+    """The index `<prefix>-pictures`, created on the first write."""
 
     _store: ServerEntryStore
 
@@ -248,7 +248,7 @@ class ServerPictureIndex(EntryIndex, PictureIndex):
         return removed
 
     def _remove(self, ids: list[str]) -> int:
-        """Remove entries; appearances of a removed picture stay, without one."""
+        """Remove entries; appearances of a removed picture stay, without a picture."""
         each = [{"terms": {"id": ids}}, {"terms": {"page": ids}}]
         hits = self._store.stream({"bool": {"should": each}}, [{"id": "asc"}], source=False)
         gone = {hit["_id"] for hit in hits}

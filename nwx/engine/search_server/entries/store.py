@@ -1,4 +1,4 @@
-"""The small entries of an index on a server."""
+"""The entry store of a small index on a server."""
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry of an index, and the version of it that was read."""
+    """An entry of an index, with the version that was read."""
 
     source: IndexEntry
     sequence: int
@@ -47,12 +47,12 @@ class StoredEntry:
 
     @classmethod
     def of_hit(cls, hit: Body) -> "StoredEntry":
-        """Return the entry of a hit, or of an answer to a read."""
+        """Return the entry of a hit or of a read by id."""
         return cls(hit["_source"], hit["_seq_no"], hit["_primary_term"])
 
 
 class ServerEntryStore(EntryStore):
-    """The index `<prefix>-NAME`, made on the first write, and its states."""
+    """The index `<prefix>-NAME`, created on the first write, and its states."""
 
     def __init__(
         self, server: Server, schema: Schema, settings: ServerSettings, index: IndexName
@@ -71,7 +71,7 @@ class ServerEntryStore(EntryStore):
         return self._is_made
 
     def make(self) -> None:
-        """Make the index if missing."""
+        """Create the index if missing."""
         if not self.is_made():
             self._schema.create_lazily(self._name)
             self._is_made = True
@@ -118,14 +118,14 @@ class ServerEntryStore(EntryStore):
         )
 
     def read(self, ids: Sequence[str]) -> dict[str, StoredEntry]:
-        """Return the entries of these ids with their versions, as fresh as the last write."""
+        """Return the entries with these ids and their versions, as of the last write."""
         found = entries_by_id(self.server, self.alias, ids, "true") if self.is_made() else {}
         return {id: StoredEntry.of_hit(entry) for id, entry in found.items()}
 
     def write(
         self, entries: Mapping[str, IndexEntry | None], known: Mapping[str, StoredEntry]
     ) -> set[str]:
-        """Write entries over the known ones, others as new; return the ids of failed writes.
+        """Replace known entries, and create others; return the ids of failed writes.
 
         A write fails if another process wrote the entry meanwhile.
         """
@@ -146,7 +146,7 @@ class ServerEntryStore(EntryStore):
     def stream(
         self, query: Body, sort: list[Any], source: object = True, size: int = _AT_ONCE
     ) -> Iterator[Body]:
-        """Stream the hits of a search with their versions, as fresh as the last write."""
+        """Stream the hits of a search with their versions, as of the last write."""
         if self.refresh():
             body: Body = {"query": query, "_source": source, "seq_no_primary_term": True}
             for page in pages(self.server, self.alias, body, sort, size):
@@ -236,12 +236,12 @@ class ServerEntryStore(EntryStore):
 
 
 def term(field: str, value: object) -> Body:
-    """Return a condition: a field has a value."""
+    """Return the condition that a field has a value."""
     return {"term": {field: value}}
 
 
 def entry_query(where: EntryFilter) -> Body:
-    """Return the search for the entries that conditions hold for."""
+    """Return the query of the entries that meet all conditions."""
     return {"bool": {"filter": [_condition(name, value) for name, value in where.items()]}}
 
 
@@ -266,11 +266,11 @@ def _group(bucket: dict[str, Any]) -> EntryGroup:
 
 
 class EntryVersion:
-    """An entry of the index `<alias>-files`, read by its id, as fresh as the last write.
+    """The version of a store's entries: an entry of the index `<alias>-files`, read by its id.
 
-    It is marked as changing before entries are written, and gets a new version afterwards: while it
-    is marked, each reader gets a different version and so rereads the entries, also if the writer
-    was stopped midway.
+    It is marked as changing before entries are written, and gets a new version afterwards. While it
+    is marked, each read returns a different version, so that readers reread the entries, even if
+    the writer was stopped midway.
     """
 
     def __init__(self, server: Server, index: str, settings: ServerSettings) -> None:
@@ -291,18 +291,18 @@ class EntryVersion:
         return version or uuid.uuid4().hex
 
     def begin_change(self) -> None:
-        """Let all readers read the entries anew until the change has ended."""
+        """Mark the version as changing, so that readers reread entries until the change ends."""
         make_blob_index(self._server, self._index, self._settings)
         self._mark = self.current().rpartition("-")[0] or uuid.uuid4().hex
         self._put("")
 
     def end_change(self) -> None:
-        """Give the entries as they are now a version; its mark stays."""
+        """Set a new version for the current entries; its mark stays."""
         mark = self.current().rpartition("-")[0] or self._mark
         self._put(f"{mark}-{uuid.uuid4().hex}")
 
     def renew(self) -> None:
-        """Give the same entries another version, with another mark, where they have one."""
+        """Set another version, with another mark, for the same entries, if they have one."""
         if self.current():
             self._put(f"{uuid.uuid4().hex}-{uuid.uuid4().hex}")
 

@@ -1,4 +1,4 @@
-"""The vectors of passages on a server: `dense_vector`, or compared one by one by a script."""
+"""The vectors of passages on a server: as `dense_vector`, or compared one by one by a script."""
 
 import base64
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -54,14 +54,13 @@ if (doc.containsKey('{VECTOR_BYTES}') && doc['{VECTOR_BYTES}'].size() > 0) {{
 }}
 return 1 + product / Math.sqrt(Math.max((double) squares * params.squares, 1));
 """
-"""Types are named, and the vector that is asked for is a word: both save most of its time.
-
-Earlier versions stored words too, which the server takes 60 times as long to read.
+"""The script that compares vectors. Static types, and a string for the query vector, save most of
+its time. Earlier versions stored vectors as strings too, which take 60 times as long to read.
 """
 
 
 class ServerVectorIndex(EntryIndex, VectorIndex):
-    """An entry is a passage; on servers without `dense_vector` each is compared."""
+    """The index of passages, one per entry; servers without `dense_vector` compare each one."""
 
     model_dimensions = 64
     _store: ServerEntryStore
@@ -102,14 +101,14 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         return {one["document"] for one in self._store.get(firsts, ["document"]).values()}
 
     def nearest(self, vector: Vectors, most: int, documents: int = _MOST_NEAR) -> NearestPassages:
-        """Return passages as the interface does, those of the first documents alone."""
+        """Return the nearest passages as in the interface, for at most `documents` documents."""
         if not self.is_made():
             return NearestPassages([], is_all=True)
         found = self._store.search(self.search(vector, most, documents).body)
         return self.found(found, most, documents)
 
     def search(self, vector: Vectors, most: int, documents: int) -> Search:
-        """Return the search for the nearest passages to a vector, one of each document."""
+        """Return the search for the passages nearest to a vector, one per document."""
         nearest = min(most, _MOST_NEAR)
         body: Body = {"size": min(nearest, documents), "track_total_hits": True}
         body |= {"_source": False, "stored_fields": "_none_", "docvalue_fields": _PLACE}
@@ -127,8 +126,8 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
         return Search(self._store.alias, body)
 
     def found(self, answer: Body, most: int, documents: int) -> NearestPassages:
-        """Return the passages that a search found."""
-        # Elasticsearch gives (1 + cosine) / 2, the script 1 + cosine: none is below 0.
+        """Return the passages in the answer to a search."""
+        # Scores cannot be negative: Elasticsearch's are (1 + cosine) / 2, the script's 1 + cosine.
         factor = 2.0 if self._is_dense else 1.0
         found = []
         for hit in answer["hits"]["hits"]:
@@ -136,7 +135,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
             found.append(FoundPassage(document, factor * hit["_score"] - 1, 0, (start, end)))
         nearest = min(most, _MOST_NEAR)
         is_all = len(found) < min(nearest, documents)
-        if self._is_dense:  # others than the nearest passages are not looked at
+        if self._is_dense:  # only the nearest passages are examined
             is_all &= answer["hits"]["total"]["value"] < nearest
         return NearestPassages(best_of_documents(found), is_all=is_all)
 
@@ -154,7 +153,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
             yield from (hit["_source"] for hit in self._store.stream(query, _BY_ID, list(fields)))
 
     def entries(self) -> Iterator[Body]:
-        """Stream all passages; Elasticsearch gives vectors only where they are named."""
+        """Stream all passages; fields are named as Elasticsearch else leaves out vectors."""
         hits = self._store.stream({"match_all": {}}, _BY_ID, ["id", *_PLACE, "vector"])
         return (hit["_source"] for hit in hits)
 
@@ -184,10 +183,10 @@ def _passage(entry: Body, score: float) -> FoundPassage:
 
 
 def _packed(vector: Sequence[int]) -> str:
-    """Return a vector as bytes that scripts can read, which they cannot stored lists."""
+    """Return a vector as base64 bytes, which scripts can read, unlike stored lists."""
     return base64.b64encode(np.array(vector, dtype=np.int8).tobytes()).decode("ascii")
 
 
 def _codes(vector: Sequence[int]) -> str:
-    """Return a vector as a word, a character for each number."""
+    """Return a vector as a string with a character for each number."""
     return "".join(chr(_FIRST_CODE + number) for number in vector)
