@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from heapq import heappush, heappushpop, merge
 from itertools import count, groupby
 from operator import attrgetter
+from typing import NamedTuple
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
-from nwx.cdx.rows import CdxRow
+from nwx.cdx.rows import CdxRow, is_revisit_row
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.document_index import current_work
@@ -48,7 +49,7 @@ ScoreDocuments = Callable[[Sequence[str]], Mapping[str, float]]
 class RelevanceQuestion:
     """The definition of relevance: a specification, and document scores by it.
 
-    `analyse` scores documents that are not in `scores`; without it these are counted as unscored.
+    `analyse` scores pages that are not in `scores`; without it these are counted as unscored.
     """
 
     specification: CrawlSpecification
@@ -171,6 +172,15 @@ class _OfUrl:
         self.succeeded = False
 
 
+class _FirstCapture(NamedTuple):
+    """The first capture of a document; whether it is of a page is unknown of some revisits."""
+
+    number: int
+    timestamp: str
+    host: HostComparison
+    is_page: bool
+
+
 class _Collector:
     def __init__(self, names: Sequence[str], question: RelevanceQuestion | None) -> None:
         specification = question.specification if question else None
@@ -187,7 +197,7 @@ class _Collector:
         self._question = question
         self._rules = LinkRules(specification.rules) if specification else None
         self._seeds = _seed_keys(specification) if specification else frozenset()
-        self._pending: list[tuple[str, int, str, HostComparison]] = []
+        self._pending: list[tuple[str, _FirstCapture]] = []
         self._head = ""
         self._host = self._new_host("")
         self._places = count()
@@ -235,33 +245,37 @@ class _Collector:
             return
         of_url.documents.add(document)
         if side.relevance is not None and row.status < _REDIRECTION:
-            self._weigh(row, number, side.relevance)
+            self._weigh(row, number)
 
-    def _weigh(self, row: CdxRow, number: int, relevance: RelevanceCounts) -> None:
-        """Count the relevance of a document at its first capture."""
+    def _weigh(self, row: CdxRow, number: int) -> None:
+        """Count the relevance of a document at its first capture; a revisit's may be no page."""
         assert self._question is not None
+        is_page = normal_type(row.mime, row.url) == HTML
+        if not is_page and not is_revisit_row(row):
+            return
         id = document_id(document_key(row.url, row.digest))
         score = self._question.scores.score(id)
-        if score is None and normal_type(row.mime, row.url) != HTML:
+        first = _FirstCapture(number, row.timestamp, self._host, is_page)
+        if score is not None or self._question.analyse is None:
+            self._count(first, score)
             return
-        if score is None and self._question.analyse:
-            self._pending.append((id, number, row.timestamp, self._host))
-            if len(self._pending) >= _SCORED_AT_ONCE:
-                self._score_pending()
-            return
-        relevance.add(row.timestamp, score)
-        self._host.relevant[number] += relevance.is_relevant(score)
+        self._pending.append((id, first))
+        if len(self._pending) >= _SCORED_AT_ONCE:
+            self._score_pending()
 
     def _score_pending(self) -> None:
         if not self._pending or self._question is None or self._question.analyse is None:
             return
-        scores = self._question.analyse([id for id, *_ in self._pending])
-        for id, number, timestamp, host in self._pending:
-            relevance = self._sides[number].relevance
-            if relevance is not None:
-                relevance.add(timestamp, scores.get(id))
-                host.relevant[number] += relevance.is_relevant(scores.get(id))
+        scores = self._question.analyse([id for id, _ in self._pending])
+        for id, first in self._pending:
+            self._count(first, scores.get(id))
         self._pending.clear()
+
+    def _count(self, first: _FirstCapture, score: float | None) -> None:
+        relevance = self._sides[first.number].relevance
+        if relevance is not None and (first.is_page or score is not None):
+            relevance.add(first.timestamp, score)
+            first.host.relevant[first.number] += relevance.is_relevant(score)
 
     def _judge(self, side: ComparedCollection, key: str, url: str, succeeded: bool) -> None:
         if self._rules is None or side.rules is None:

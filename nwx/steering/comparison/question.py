@@ -15,6 +15,7 @@ from nwx.steering.comparison.counts import ScoreTable
 from nwx.steering.running.pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_store import names_file, specification_at
+from nwx.values.media_types import HTML
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class _NewScores:
         found = {}
         for id, document in self._engine.documents(ids).items():
             capture = document.capture
+            if capture.content_type_norm != HTML:
+                continue
             view = self._stored.view(capture, capture.timestamp) if is_page(capture) else None
             page = view or page_view_of_document(document)
             found[id] = self._analyzer.analyse(page, id).score
