@@ -1,4 +1,4 @@
-"""Facet questions answered, each the fastest way that is exact."""
+"""Answers to facet questions, each in the fastest exact way."""
 
 import threading
 import time
@@ -42,10 +42,10 @@ _OWN = "own_"
 
 
 def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumns:
-    """Return columns without the captures at hidden places, and without stored combinations.
+    """Return columns without the hidden captures, and without stored combinations.
 
     Numbers of documents and URLs, and the known payloads of revisits, are unchanged. Months without
-    hidden captures are shared.
+    hidden captures are shared with `columns`.
     """
     offsets = {
         code: np.sort(np.frombuffer(hidden[name], dtype=np.int64))
@@ -88,21 +88,21 @@ def _kept_rows(part: MonthColumns, kept: Array) -> MonthColumns:
 
 
 def _moved(rows: Array, kept: Array) -> Array:
-    """Return where rows are once only those are left that are kept."""
+    """Return the new positions of the kept ones of `rows` after removing all other rows."""
     places = np.cumsum(kept) - 1
     found: Array = places[rows[kept[rows]]]
     return found
 
 
 MOST_READ = 3_000_000
-"""So many captures are read for questions at most; more want `nwx build-facets`."""
+"""The most captures read to answer questions; more require `nwx build-facets`."""
 
 _Found = tuple[Features, tuple[FacetRow, ...], int | None, AnsweredBy]
-"""The total, the rows, how many there are, and how they were found."""
+"""The total, the rows, the number of rows before the limit, and how they were found."""
 
 
 class FacetAnswers:
-    """Answers the facet questions of an archive; threads may share it.
+    """Answers the facet questions of an archive; thread-safe.
 
     Answers are always current. If the stored build is not, the engine looks up the captures of a
     question if they are few; otherwise everything imported since the build is read, once for all
@@ -146,8 +146,8 @@ class FacetAnswers:
             wanted = slice(offset, offset + limit - len(places))
             if wanted.start < min(wanted.stop, len(some)):
                 codes, offsets = some.take(ARCHIVE_FILE), some.take("offset")
-                # A build has them by URL, in an order that tells of captures that are hidden,
-                # and codes are others each time that columns are read.
+                # The order of a build, by URL, would reveal hidden captures, and codes differ
+                # each time that columns are read.
                 order = np.lexsort((offsets, ranks[codes]))[wanted]
                 places += ((files[codes[one]], int(offsets[one])) for one in order)
             offset = max(0, offset - len(some))
@@ -171,7 +171,7 @@ class FacetAnswers:
         return self._current.read(state)
 
     def _estimated(self, state: "_State", question: FacetQuestion) -> _Found | None:
-        """Return an estimate, None where the build is current, or none can be given."""
+        """Return an estimate, None if the build is current or estimates are not supported."""
         named = {*question.by, *(condition.criterion for condition in question.where)}
         if state.columns is not None or (state.sites and Criterion.SITE in named):
             return None
@@ -239,7 +239,7 @@ class _State:
 
     @property
     def sites(self) -> Sites | None:
-        """The list of sites of the last build, None where it had none."""
+        """The list of sites of the last build, None without one."""
         found = self.build.notes.sites if self.build else {}
         return Sites(found) if found else None
 
@@ -250,7 +250,7 @@ class _CurrentColumns:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._shown = engine.facet_store()
-        # What is hidden is left out of the columns of all captures.
+        # Hidden captures are removed from the columns of the whole store.
         shown = self._shown
         self._store = shown.whole if isinstance(shown, RestrictedFacetStore) else shown
         self._guard = threading.Lock()
@@ -287,13 +287,13 @@ class _CurrentColumns:
         with self._guard:
             if self._known.mark == state.mark and self._known.columns is not None:
                 return self._known.columns
-            with working(Work()):  # without the deadline of one question: it is for all
+            with working(Work()):  # without the question's deadline: it serves all questions
                 columns = self._made()
             self._known = replace(state, columns=columns)
             return columns
 
     def _made(self) -> FacetColumns:
-        # Most processes never build: they need not load what does.
+        # Imported here, as most processes never build.
         from nwx.facets.builds.build import FacetBuildOptions, build_facets
         from nwx.facets.builds.sources import ArchiveCaptures
 

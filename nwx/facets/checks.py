@@ -1,4 +1,4 @@
-"""Whether the stored build that facet questions are answered from agrees with the captures."""
+"""Check of the stored facet build against the captures."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,17 +18,17 @@ from nwx.facets.question import STORED_FEATURES, FacetCondition, Features
 from nwx.facets.stored_build import with_fetched
 
 RECOUNTED = 200
-"""So many stored combinations are counted again."""
+"""About how many stored combinations are recounted."""
 
 Problem = tuple[str, str]
-"""What does not agree, and how."""
+"""The subject of a difference, and its description."""
 
 
 def check_facets(engine: Engine) -> Iterator[Problem]:
     """Yield the differences between a build and the captures that it was made from.
 
-    Nothing without a build, or if captures were added since: then questions are not answered from
-    it alone.
+    Yields nothing without a build, or if captures were added since: then questions are not
+    answered from it alone.
     """
     store = engine.facet_store()
     stamp = store.stamp()
@@ -86,7 +86,7 @@ def _totals(columns: FacetColumns, counted: Mapping[Criterion, Counter[str]]) ->
         if sum(found.values()) != total:
             yield criterion.value, f"{sum(found.values())} captures, {total} are in the index"
         for value, number in sorted(counted.get(criterion, Counter()).items()):
-            # Revisits may have added to what payloads have.
+            # Revisits may have added to the counts of payloads.
             wrong = found.get(value, 0) != number
             if criterion.definition.of_payload:
                 wrong = found.get(value, 0) < number
@@ -96,7 +96,7 @@ def _totals(columns: FacetColumns, counted: Mapping[Criterion, Counter[str]]) ->
 
 
 def _groupings(columns: FacetColumns) -> Iterator[Problem]:
-    """Yield where combinations do not add up to those they refine, or are counted wrongly."""
+    """Yield combinations that do not add up to the coarser ones, or have wrong features."""
     if not columns.groupings:
         return
     statuses = columns.labels(Criterion.STATUS)
@@ -115,7 +115,7 @@ def _groupings(columns: FacetColumns) -> Iterator[Problem]:
 def _recounted(
     columns: FacetColumns, name: str, combinations: Mapping[str, Array]
 ) -> Iterator[Problem]:
-    """Yield which of some combinations have other features in the columns."""
+    """Recount a sample of combinations from the columns; yield those with other features."""
     size = len(combinations["status"])
     step = max(1, size * len(columns.groupings) // RECOUNTED)
     criteria = [Criterion.STATUS, *map(Criterion.named, filter(None, name.split(",")))]

@@ -1,4 +1,4 @@
-"""Captures as numbers: codes of criteria, of URLs and digests; what revisits refer to."""
+"""Captures as numbers: codes of criteria, numbers of URLs and digests; payloads of revisits."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from nwx.facets.definitions import UNKNOWN, or_unknown
 from nwx.facets.sites import Sites
 
 ARCHIVE_FILE = "source"
-"""The column that tells the archive files of captures apart, `<collection>/<file name>`."""
+"""The column of captures' archive files, as `<collection>/<file name>`."""
 
 LABEL_TABLES = (*(criterion.value for criterion in COLUMN_CRITERIA), ARCHIVE_FILE)
 """The columns of codes."""
@@ -29,7 +29,7 @@ CAPTURE_SCHEMA = {
 """The columns of captures in bulk, with their types."""
 
 Hashes = npt.NDArray[np.uint64]
-"""64-bit hashes of texts; a text is known by two of them with different seeds."""
+"""64-bit hashes of texts; a text is identified by two hashes with different seeds."""
 
 _Ints = npt.NDArray[np.int64]
 _SMALLEST = 1 << 10
@@ -53,7 +53,7 @@ class Labels:
         }
 
     def codes(self, name: str, values: Iterable[str]) -> list[int]:
-        """Return the codes of values, new ones where they have none."""
+        """Return the codes of values, assigning new ones to new values."""
         known, all_values = self._codes[name], self.values[name]
         found = []
         for value in values:
@@ -65,7 +65,7 @@ class Labels:
         return found
 
     def column(self, name: str, values: pl.Series) -> Array:
-        """Return the codes of a column of texts (uint32), new ones where they have none."""
+        """Return the codes of a column of texts (uint32), assigning new ones to new values."""
         different = values.unique()
         codes = self.codes(name, different.to_list())
         found = values.replace_strict(different, pl.Series(codes, dtype=pl.UInt32))
@@ -92,7 +92,7 @@ def packed(high: Array, low: Array, low_bits: int) -> Array:
 
 
 def check_bits(bits: int) -> None:
-    """Raise EngineError where numbers of captures, URLs or groups need more than 63 bits."""
+    """Raise EngineError if numbers of captures, URLs or groups need more than 63 bits."""
     if bits > _MOST_BITS:
         raise EngineError(
             "there are too many captures, URLs or values to count facets: their numbers need"
@@ -172,7 +172,7 @@ class DenseNumbers:
             self.extend(first, second)
 
     def extend(self, first: Hashes, second: Hashes) -> None:
-        """Assign the next numbers to pairs that are all different and new, in order."""
+        """Assign the next numbers to distinct new pairs, in order."""
         if self.count + len(first) > _FULL * len(self._numbers):
             self._grow(self.count + len(first))
         for start in range(0, len(first), _AT_ONCE):
@@ -180,7 +180,7 @@ class DenseNumbers:
             self._restore(first[part], second[part])
 
     def assign(self, first: Hashes, second: Hashes) -> _Ints:
-        """Return the numbers of pairs, new ones where they have none."""
+        """Return the numbers of pairs, assigning new ones to new pairs."""
         found = np.empty(len(first), dtype=np.int64)
         for start in range(0, len(first), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
@@ -208,7 +208,7 @@ class DenseNumbers:
         return found
 
     def _claim(self, rows: _Ints, slots: _Ints, first: Hashes, second: Hashes) -> None:
-        """Assign each empty slot to one of the rows that want it."""
+        """Assign each empty slot to one of the rows that hash to it."""
         empty = self._numbers[slots] == 0
         rows, slots = rows[empty], slots[empty]
         self._numbers[slots] = -1 - rows
@@ -225,7 +225,7 @@ class DenseNumbers:
         self.extend(first, second)
 
     def _restore(self, first: Hashes, second: Hashes) -> None:
-        """Put in pairs that are all different, with the numbers of their order."""
+        """Insert distinct pairs, numbered in order."""
         numbers = self.count + 1 + np.arange(len(first))
         mask = len(self._numbers) - 1
         rows = np.arange(len(first))
@@ -249,12 +249,12 @@ class DenseNumbers:
 
 
 MonthColumns = dict[str, Array]
-"""The captures of a month as arrays of one length, a row a capture.
+"""The captures of a month as arrays of equal length, one row per capture.
 
-Codes of the criteria but the month, `source` (the code of the archive file),
-`offset`, `size_bytes`, and the numbers `url` and `digest`: all unsigned. And
-of the revisits alone, whose rows are `revisit_rows`: `own_type`, `own_size`
-and `own_size_bytes`, what their own records say.
+The columns are the codes of all criteria except the month, `source` (the code
+of the archive file), `offset`, `size_bytes`, and the numbers `url` and
+`digest`: all unsigned. For revisits only, whose rows are `revisit_rows`:
+`own_type`, `own_size` and `own_size_bytes`, the values in their own records.
 """
 
 _SIZE_UNKNOWN = Criterion.SIZE.definition.values.index(UNKNOWN)
@@ -268,7 +268,7 @@ _URL_BITS = 32
 
 @dataclass(frozen=True, slots=True)
 class _Payloads:
-    """Payloads in order, each key once; a key is digest and URL, or a digest."""
+    """Payloads in the order of their distinct keys: digest and URL, or digest alone."""
 
     keys: Array
     columns: MonthColumns
@@ -295,7 +295,7 @@ def with_own(columns: MonthColumns) -> MonthColumns:
 def resolve_revisits(
     months: Mapping[str, MonthColumns], types: list[str]
 ) -> dict[str, MonthColumns]:
-    """Return the columns of the months whose revisits get another type or size.
+    """Return the columns of months in which a revisit gets another type or size.
 
     `types` are the values of the criterion by their codes. Raises EngineError on more than 2**32
     URLs or 2**31 documents.
@@ -311,7 +311,7 @@ def resolve_revisits(
 
 
 def _payloads(months: Mapping[str, MonthColumns], types: list[str]) -> tuple[_Payloads, _Payloads]:
-    """Return the payloads that revisits may refer to, by digest and URL and by digest."""
+    """Return the payloads that revisits may refer to: by digest and URL, and by digest."""
     size = 1 + max((int(one["digest"].max()) for one in months.values()), default=0)
     wanted = np.zeros(size, dtype=bool)
     for columns in months.values():
@@ -331,7 +331,7 @@ def _payloads(months: Mapping[str, MonthColumns], types: list[str]) -> tuple[_Pa
 
 
 def _ranks(types: list[str]) -> Array:
-    """Return the place of each type by name, the unknown last."""
+    """Return the rank of each type by name, unknown last."""
     ranks = np.empty(len(types), dtype=np.int64)
     order = Criterion.TYPE.definition.order
     ranks[sorted(range(len(types)), key=lambda code: order(types[code]))] = np.arange(len(types))

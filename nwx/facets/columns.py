@@ -1,4 +1,4 @@
-"""What facet questions are answered from: columns of captures, and stored combinations."""
+"""The data of facet answers: columns of captures, and stored combinations."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
@@ -25,11 +25,11 @@ from nwx.facets.stored_build import VARIED_ROWS, Build
 _Counts = TypeVar("_Counts")
 
 KEPT_GROUPS = 500_000
-"""So many groups of lists are kept in all; each takes some 60 bytes."""
+"""The most groups of lists in a cache; each takes about 60 bytes."""
 
 
 class KeptCounts:
-    """The latest counts of columns, which do not change."""
+    """A thread-safe LRU cache of counts of the same columns."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -143,7 +143,7 @@ class FacetColumns:
         return self._varied.get(month, np.zeros(0, dtype=np.int64))
 
     def codes(self, some: MonthRows, criterion: Criterion) -> Array | int:
-        """Return the codes of captures: a column, or one code where all have the same."""
+        """Return the codes of captures: a column, or a single code common to all."""
         source = criterion.source
         if source is Criterion.MONTH:
             found: Array | int = self.labels(source).index(some.month)
@@ -152,7 +152,7 @@ class FacetColumns:
         return found if source is criterion else self._derived_codes(criterion)[found]
 
     def allowed(self, where: Sequence[FacetCondition]) -> dict[Criterion, Array]:
-        """Return which codes all conditions accept, for each criterion that has a column."""
+        """Return the codes that all conditions accept, by criterion with a column (bool)."""
         found: dict[Criterion, Array] = {}
         for condition in where:
             criterion = condition.criterion
@@ -179,7 +179,7 @@ class FacetColumns:
         return self._codes[criterion]
 
     def _derived_codes(self, criterion: Criterion) -> Array:
-        """Return for each code of the source the code of a criterion that is derived from it."""
+        """Return the code of a derived criterion for each code of its source."""
         codes, derive = self._code_of(criterion), criterion.definition.derive
         return np.array([codes[derive(value)] for value in self.labels(criterion.source)])
 
@@ -193,7 +193,7 @@ class FacetColumns:
         labels = self.labels(Criterion.MONTH)
         wanted = None if months is None else {labels[code] for code in np.flatnonzero(months)}
         others = [(name, fits) for name, fits in allowed.items() if name is not Criterion.MONTH]
-        # The rarest comes first, so that little is left to look at.
+        # The most selective condition first, so that few rows remain for the others.
         others.sort(key=lambda item: float(item[1].mean()))
         for month, columns in self.months.items():
             work.check()
@@ -203,7 +203,7 @@ class FacetColumns:
                     yield MonthRows(month, columns, rows)
 
     def stored_total(self, allowed: AllowedCodes) -> Features | None:
-        """Return the features of a combination, None where it is not stored."""
+        """Return the features of a combination, None if it is not stored."""
         codes = _single_codes(allowed)
         columns = None if codes is None else self.groupings.get(grouping_name(codes))
         if codes is None or columns is None:
@@ -245,7 +245,7 @@ class FacetColumns:
         rows: Array,
         lacking_bytes: int,
     ) -> bool:
-        """Return whether nothing that is not stored can be among the first rows."""
+        """Return whether no combination that is not stored can be among the first rows."""
         if question.limit is None or question.reverse or len(rows) < question.limit:
             return False
         if question.sort in _AT_MOST_CAPTURES:
@@ -272,7 +272,7 @@ class FacetColumns:
 
 
 def candidate_rows(question: FacetQuestion, columns: Mapping[str, Array], rows: Array) -> Array:
-    """Return the rows without what cannot be among the first of a list, where these are many."""
+    """Return the rows that can be among the first of a list, all if there are few."""
     limit, sort = question.limit, question.sort
     if not limit or sort is None or sort not in STORED_FEATURES or len(rows) <= limit:
         return rows
@@ -284,7 +284,7 @@ def candidate_rows(question: FacetQuestion, columns: Mapping[str, Array], rows: 
 
 
 def _single_codes(allowed: AllowedCodes) -> dict[Criterion, int] | None:
-    """Return the one code that each criterion allows, None where stored combinations do not do."""
+    """Return the single allowed code of each criterion, None if no combination can match."""
     found = {}
     for name, fits in allowed.items():
         codes = np.flatnonzero(fits)
@@ -307,7 +307,7 @@ def _features(columns: Mapping[str, Array], row: int) -> Features:
 
 
 def _rows(columns: MonthColumns, conditions: Sequence[tuple[Criterion, Array]]) -> Array | None:
-    """Return the rows that meet all conditions, None where all rows do."""
+    """Return the rows that meet all conditions, None if all rows do."""
     mask: Array | None = None
     rows: Array | None = None
     for name, fits in conditions:
@@ -324,7 +324,7 @@ def _rows(columns: MonthColumns, conditions: Sequence[tuple[Criterion, Array]]) 
 
 
 def _fitting(codes: Array, fits: Array) -> Array:
-    """Return which codes fit; comparisons are much faster than looking each up."""
+    """Return which codes fit; comparisons are much faster than look-ups."""
     places = np.flatnonzero(fits)
     others = np.flatnonzero(~fits)
     if not len(places) or not len(others):

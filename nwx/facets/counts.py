@@ -1,4 +1,4 @@
-"""Features counted from columns: vector comparisons, and marks over numbers of documents."""
+"""Features counted from columns: vector comparisons, and marks by document or URL number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from nwx.facets.columns import FacetColumns, MonthRows
 from nwx.facets.question import Features
 
 MARKED_FROM = 0.05
-"""Numbers are marked in an array of all, where so large a share of them may occur."""
+"""If at least this share of all numbers may occur, they are marked in an array of all."""
 
 PIECE = 1 << 16
-"""So many captures are looked at together, so that what is copied stays in a core's cache."""
+"""Captures processed together, so that copies stay in the cache of a core."""
 
 MANY_GROUPS = 300_000
-"""From so many captures on, counts are computed in parallel."""
+"""The number of captures from which counts are computed in parallel."""
 
 _EXACT_FLOAT = 1 << 53
 
@@ -47,7 +47,7 @@ def count_features(columns: FacetColumns, selected: Sequence[MonthRows]) -> Feat
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Different numbers: a mark for each, or a list."""
+    """Distinct numbers, as marks over all numbers or as a list."""
 
     marks: Array | None
     listed: Array
@@ -75,7 +75,7 @@ def _different(pieces: Sequence[Array], size: int) -> _Numbers:
     work = current_work()
     for numbers in pieces:
         work.check()
-        # In pieces: NumPy copies what it looks up by, and a small copy stays in the cache.
+        # In pieces: NumPy copies the index array, and a small copy stays in the cache.
         for start in range(0, len(numbers), PIECE):
             marks[numbers[start : start + PIECE]] = True
     return _Numbers(marks, none)

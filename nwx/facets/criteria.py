@@ -1,4 +1,4 @@
-"""The criteria that captures are counted by: one object each."""
+"""The criteria by which captures are counted, each defined by one class."""
 
 import math
 import re
@@ -25,7 +25,7 @@ from nwx.query.fields import FILTERS, resolve_field
 from nwx.values.urls import host_parts
 
 MAX_SIZE = 1 << 40
-"""Larger sizes in bytes cannot be true: their category is unknown, and they add no bytes."""
+"""Larger sizes in bytes are invalid: their category is unknown, and they add no bytes."""
 
 KNOWN_SIZE = Between("content_length", 0, MAX_SIZE + 1)
 """The condition on captures that their size is known."""
@@ -89,7 +89,7 @@ class _Month(Periods):
         return months.zip_with(known, pl.Series([UNKNOWN], dtype=pl.String))
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """Return the months that a text means: itself, or all of a year."""
+        """Return the months of a text: the month itself, or all months of a year."""
         if self._year.fullmatch(text):
             return tuple(f"{text}-{month:02}" for month in range(1, 13))
         return super().parse(text)
@@ -131,12 +131,12 @@ class _Site(TextValues):
     query_filter = "domain"
 
     def parse(self, text: str) -> tuple[str, ...]:
-        # Names from a list of sites are as they are, domains in lower case and IDNA.
+        # Names from a list of sites are unchanged, domains are in lower case and IDNA.
         host, domain, _ = host_parts(text)
         return (text, host) if domain and host != text and "." in text else (text,)
 
     def value_to_query(self, value: str) -> str | None:
-        # Names from a list of sites are not domains that the search knows.
+        # Names from a list of sites are not domains in the documents index.
         named = " " in value or ("." not in value and ":" not in value and value != "localhost")
         return None if named else quoted_clause("domain", value)
 
@@ -190,7 +190,7 @@ class _Size(FixedValues):
     example = "1.4M-15M"
     capture_field = "content_length"
     facets_field = "size"
-    # FacetRedux's categories, the lower end inclusive; then that of unknown sizes.
+    # FacetRedux's categories, the lower end inclusive; then the one for unknown sizes.
     values = (
         "0",
         "0-1.2K",
@@ -278,7 +278,7 @@ class _Depth(FixedValues):
         return pl.Series(np.where(unknown.to_numpy(), np.uint8(len(self.values) - 1), places))
 
     def to_filter(self, values: Sequence[str]) -> LiveFilter:
-        """Return the condition, which all captures meet whose first hops are a number."""
+        """Return the condition; captures with abbreviated first hops always match it."""
         places = [place for place, value in enumerate(self.values) if value in values]
         known = [place for place in places if place <= _MAX_DEPTH]
         found: list[LiveFilter] = [Like("hops", f"{self._counted.pattern}.*")] if known else []
@@ -306,7 +306,7 @@ class _Collection(TextValues):
 
 
 class Criterion(StrEnum):
-    """What captures are counted by; a criterion is the name that people use."""
+    """A criterion by which captures are counted; the value is its name."""
 
     _value_: str
     definition: CriterionDefinition
@@ -350,8 +350,8 @@ class Criterion(StrEnum):
 
     @property
     def source(self) -> "Criterion":
-        """The criterion that this one is derived from, itself where it is not."""
-        # Asked of each condition of each question: without a look at all criteria.
+        """The criterion that this one is derived from, or itself."""
+        # Used for each condition of each question: avoid iterating over all criteria.
         derived_from = self.definition.derived_from
         return _CRITERIA[derived_from] if derived_from else self
 
@@ -359,19 +359,19 @@ class Criterion(StrEnum):
 _CRITERIA = {one.value: one for one in Criterion}
 
 COLUMN_CRITERIA = tuple(one for one in Criterion if one.source is one)
-"""The criteria that captures have columns of; the others are derived from these."""
+"""The criteria with columns; the others are derived from these."""
 
 CUBE = tuple(
     one for one in Criterion if one.definition.facets_field and one is not Criterion.STATUS
 )
-"""The criteria that combinations are stored for, each alone and with any others: 64 groupings.
+"""The criteria of stored combinations, in any subset: 64 groupings.
 
-All combinations also name a status.
+All combinations also have a status.
 """
 
 
 def grouping_name(criteria: Collection[str]) -> str:
-    """Return the name of a grouping: its criteria but the status, in the order of CUBE."""
+    """Return the name of a grouping: its criteria except the status, in the order of CUBE."""
     return ",".join(one for one in CUBE if one in criteria)
 
 
@@ -381,7 +381,7 @@ def month_name(digits: str | None) -> str:
 
 
 def known_sizes(sizes: pl.Series) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    """Return the sizes of captures in bytes (int64), -1 where they are unknown."""
+    """Return the sizes of captures in bytes (int64), -1 if unknown."""
     found = sizes.fill_null(-1).to_numpy()
     return np.where((found >= 0) & (found <= MAX_SIZE), found, -1)
 

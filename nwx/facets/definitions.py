@@ -1,4 +1,4 @@
-"""What defines a criterion: its values, and how they are read, coded, looked up and written."""
+"""Base classes of criteria: their values, and how these are parsed, coded and queried."""
 
 import re
 from abc import ABC, abstractmethod
@@ -11,7 +11,7 @@ from nwx.engine.facet_store import AnyOf, Between, LiveFilter, OneOf, Unset
 from nwx.errors import ErrorText, UsageError
 
 UNKNOWN = "unknown"
-"""The value of captures for which a criterion is missing or makes no sense."""
+"""The value of captures for which a criterion is missing or invalid."""
 
 _AFTER_DIGITS = "~"
 _QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"'})
@@ -46,7 +46,7 @@ class CriterionDefinition(ABC):
 
     @abstractmethod
     def of_value(self, value: Any) -> str:
-        """Return the value of a capture whose field is `value`, None where it has none."""
+        """Return the value of a capture whose field is `value`, None if it has no such field."""
 
     @abstractmethod
     def of_series(self, values: pl.Series) -> pl.Series:
@@ -59,20 +59,20 @@ class CriterionDefinition(ABC):
     def to_filter(self, values: Sequence[str]) -> LiveFilter:
         """Return the condition on captures that their value is one of `values`.
 
-        Some further captures may match, as with `depth`. It tests the captures' own values, as if
-        no revisit had a payload elsewhere.
+        Some additional captures may match, as with `depth`. It tests the captures' own values, as
+        if no revisit had a payload elsewhere.
         """
 
     @abstractmethod
     def order(self, value: str) -> tuple[bool, int, str]:
-        """Return what values are sorted by; the unknown comes last."""
+        """Return the sort key of a value; unknown sorts last."""
 
     def derive(self, value: str) -> str:
-        """Return the value that goes with a value of the criterion `derived_from`."""
+        """Return the value that a value of the criterion `derived_from` implies."""
         return value
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """Return the values that a text means; raises UsageError on invalid ones."""
+        """Return the values of a text; raises UsageError on invalid ones."""
         return (text,)
 
     def parse_end(self, text: str) -> str:
@@ -98,7 +98,7 @@ class CriterionDefinition(ABC):
     def to_query(self, values: Sequence[str]) -> str | None:
         """Return the clause of a full-text query for any of these values.
 
-        None if the search has no such clause: it knows documents, not captures.
+        None if the search has no such clause: it finds documents, not captures.
         """
         clauses = [self.value_to_query(value) for value in values]
         if UNKNOWN in values or None in clauses:
@@ -112,7 +112,7 @@ class CriterionDefinition(ABC):
 
 
 class FixedValues(CriterionDefinition):
-    """A criterion with few values that are known beforehand: codes are their places."""
+    """A criterion with a few fixed values, whose positions are their codes."""
 
     def order(self, value: str) -> tuple[bool, int, str]:
         return value == UNKNOWN, self.values.index(value), value
@@ -169,7 +169,7 @@ class TextValues(CriterionDefinition):
 
     def to_filter(self, values: Sequence[str]) -> LiveFilter:
         found: list[LiveFilter] = [OneOf(self.capture_field, tuple(values))]
-        # Some captures have this text itself.
+        # Some captures have the text "unknown" itself.
         return AnyOf((*found, Unset(self.capture_field)) if UNKNOWN in values else tuple(found))
 
     def order(self, value: str) -> tuple[bool, int, str]:
@@ -212,7 +212,7 @@ class Periods(CriterionDefinition):
         return value != UNKNOWN and (not low or value >= low) and value[: len(high)] <= high
 
     def to_filter(self, values: Sequence[str]) -> LiveFilter:
-        # No index takes a capture without a date: none is unknown there.
+        # All captures in an index have a date: none is unknown.
         return AnyOf(tuple(_between(one, one) for one in sorted(values) if one != UNKNOWN))
 
     def span_to_filter(self, low: str, high: str) -> LiveFilter:
@@ -237,5 +237,5 @@ def or_unknown(values: pl.Series) -> pl.Series:
 
 
 def quoted_clause(field: str, value: str) -> str:
-    """Return the clause of a full-text query that a field has exactly this text."""
+    """Return the full-text clause that matches exactly this text in a field."""
     return f'{field}:"{value.translate(_QUOTED)}"'

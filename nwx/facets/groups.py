@@ -24,19 +24,19 @@ from nwx.facets.question import STORED_FEATURES, FacetRow, Features
 
 _COUNTED_AT_ONCE = 1 << 22
 _NOTED_FROM = 0.6
-"""Where there are fewer captures for each number, notes for all numbers do not pay."""
+"""With fewer captures per number, notes for all numbers do not pay off."""
 
 _NOTED_AT_MOST = 4
 _MOST_GROUPS = np.iinfo(np.int32).max
 
 _Piece = tuple[Array, Array]
-"""Values of a column, and the groups of the captures that have them."""
+"""Values of a column, and the groups of the captures with these values."""
 
 _Pieces = Callable[[], Iterator[_Piece]]
-"""What goes through all captures, each time that it is called."""
+"""Iterates over all captures each time it is called."""
 
 _Scratch = dict[str, Array]
-"""Arrays by the columns of whose numbers they hold notes: to make them takes long."""
+"""Arrays for notes by column, reused because allocating them is slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Grouped:
         return len(self.features["captures"])
 
     def rows(self, columns: FacetColumns, places: Array | None = None) -> list[FacetRow]:
-        """Return groups, those at these places or all, by the names of their values."""
+        """Return the groups at these positions, or all, as rows with the names of values."""
         wanted = slice(None) if places is None else places
         labels = [columns.labels(name) for name in self.by]
         values = [
@@ -111,7 +111,7 @@ def _one_group(
     by: Sequence[Criterion],
     cards: Sequence[int],
 ) -> tuple[Array, dict[str, Array]]:
-    """Return the key of captures that are one group, and its features."""
+    """Return the key of captures that form a single group, and its features."""
     key = 0
     for name, card in zip(by, cards, strict=True):
         key = key * card + int(columns.codes(selected[0], name))
@@ -190,7 +190,7 @@ def _many_groups(
 def _keys(
     columns: FacetColumns, some: MonthRows, by: Sequence[Criterion], cards: Sequence[int]
 ) -> Array:
-    """Return the codes of each capture as one number, in as few bytes as hold it."""
+    """Return the codes of each capture as one number, in the smallest suitable type."""
     keys: Array = np.zeros(len(some), dtype=np.min_scalar_type(math.prod(cards)))
     for name, card in zip(by, cards, strict=True):
         if name is not by[0]:
@@ -248,7 +248,7 @@ class _Pairs:
     """Distinct pairs of a number and its group.
 
     Each array in `notes` has a group for each number; its highest possible value means none.
-    `further` are pairs that are in none of the arrays.
+    `further` are the pairs that are in none of these arrays.
     """
 
     notes: Sequence[Array]
@@ -256,14 +256,14 @@ class _Pairs:
     size: int
 
     def counts(self) -> Array:
-        """Return how many pairs each group has."""
+        """Return the number of pairs of each group."""
         found = np.zeros(self.size, dtype=np.int64)
         for _, groups in (*self.further, *self._noted()):
             found += np.bincount(groups, minlength=self.size)
         return found
 
     def sums(self, sizes: Array) -> Array:
-        """Return the sizes of the numbers of each group together."""
+        """Return the sum of the sizes of the numbers of each group."""
         found = np.zeros(self.size, dtype=np.int64)
         for numbers, groups in self.further:
             found += sums(groups, sizes[numbers], self.size)
@@ -348,7 +348,7 @@ def _joined(pieces: Iterable[_Piece], kind: np.dtype[Any]) -> _Piece:
 
 
 def _different(pairs: _Piece, highest: int, size: int) -> _Piece:
-    """Return pairs of numbers below `highest` and groups below `size`, each once, in order."""
+    """Return the distinct pairs of numbers below `highest` and groups below `size`, sorted."""
     check_bits((highest * size).bit_length())
     numbers, groups = pairs
     packed = numbers.astype(np.int64) * size + groups

@@ -1,4 +1,4 @@
-"""Captures that an engine looks up for one question: counted exactly, or estimated."""
+"""Captures looked up by an engine for one question: counted exactly, or estimated."""
 
 import secrets
 from collections import Counter
@@ -37,23 +37,23 @@ from nwx.facets.question import FacetCondition, FacetQuestion, FacetRow, Feature
 from nwx.facets.sites import Sites
 
 MOST_LOOKED_UP = 200_000
-"""So many captures are looked up for one question at most."""
+"""The most captures that are looked up for one question."""
 
 MOST_ESTIMATED_ROWS = 1_000
-"""So many rows of a list are estimated, those of the most captures."""
+"""The most rows of a list that are estimated: those with most captures."""
 
 PLACE_FIELDS = ("timestamp", "source_file", "source_file_offset", "collection")
-"""The fields that tell where captures are, and in which month."""
+"""The fields for the place of a capture and its month."""
 
 _IS_REVISIT = OneOf("record_type", ("revisit",))
 _COUNTED = ("url", "digest", "content_length", "record_type")
 _PAYLOAD = ("digest", "content_type_norm", "content_length", "record_type")
 _AT_ONCE = 5_000
 _LONGEST_KEY = 8_000
-"""Longer values are in no index; what has them is found in any case."""
+"""Longer values are not indexed; payloads with such values are always found."""
 
 _ORIGINALS = ""
-"""The month of payloads that revisits refer to, which are not counted."""
+"""The pseudo-month of payloads that revisits refer to; these are not counted."""
 
 Values = tuple[str, ...]
 
@@ -67,8 +67,8 @@ def look_up(
 ) -> FacetColumns | None:
     """Return captures that include all that meet the conditions.
 
-    None if they are more than MOST_LOOKED_UP. They have only the criteria of the conditions and of
-    `by`, and the fields `also`.
+    None if there are more than MOST_LOOKED_UP. They only have the criteria of the conditions and
+    of `by`, and the fields in `also`.
     """
     wanted = _superset(where, has_list=sites is not None)
     if selection.count(wanted) > MOST_LOOKED_UP:
@@ -84,7 +84,7 @@ def _superset(conditions: Sequence[FacetCondition], *, has_list: bool) -> LiveFi
     """Return a condition that matches every capture that meets all `conditions`.
 
     Revisits match all conditions on payload values, which are known only when their payloads are
-    found. `has_list` means that sites are named by a list, which no index knows.
+    found. `has_list` means that sites are named by a list, whose names are in no index.
     """
     looked_up = [one for one in conditions if not (has_list and one.criterion is Criterion.SITE)]
     return AllOf(
@@ -105,7 +105,7 @@ def _fields(criteria: set[Criterion], sites: Sites | None, also: Sequence[str]) 
 
 
 def _frame(groups: Iterator[Groups], fields: Sequence[str]) -> pl.DataFrame:
-    """Return groups as captures in bulk, each as often as it is there."""
+    """Return groups as captures in bulk, each repeated by its count."""
     pieces = []
     work = current_work()
     for found in groups:
@@ -130,7 +130,7 @@ def _spread(groups: Groups, fields: Sequence[str]) -> pl.DataFrame:
 
 
 def _originals(selection: LiveSelection, captures: pl.DataFrame) -> pl.DataFrame:
-    """Return the payloads that revisits may refer to, by their digests, and by digests and URLs."""
+    """Return the payloads that revisits may refer to: by digest, and by digest and URL."""
     revisits = captures.filter(
         pl.col("record_type") == "revisit", pl.col("digest").is_not_null()
     ).select("digest", "url")
@@ -152,10 +152,10 @@ def _keys(by_both: pl.DataFrame, *, with_url: bool) -> Iterator[LiveFilter]:
 
 
 def _payloads(selection: LiveSelection, keys: LiveFilter, fields: Sequence[str]) -> pl.DataFrame:
-    """Return payloads, each once however often it is there."""
+    """Return the distinct payloads with some keys."""
     found = selection.groups(AllOf((keys, Not(_IS_REVISIT))), fields)
     once = (Groups(groups.values, [1] * len(groups.values)) for groups in found)
-    # What cannot be looked up is found whatever it is.
+    # Payloads with values too long to look up are found whatever their type.
     return _frame(once, fields).filter((pl.col("record_type") != "revisit").fill_null(True))
 
 
@@ -211,7 +211,7 @@ def estimate(
 def _values(
     selection: LiveSelection, wanted: LiveFilter, by: Sequence[Criterion]
 ) -> tuple[Counter[Values], dict[str, set[str]]]:
-    """Return how many captures each row of a list has, and the hops of each depth."""
+    """Return the number of captures of each row of a list, and the hops of each depth."""
     counted: Counter[Values] = Counter()
     hops: dict[str, set[str]] = {}
     if not by:
@@ -244,7 +244,7 @@ def _part_filter(
 
 
 def _features(found: Estimate) -> Features:
-    """Return features; documents have the size of captures on the average."""
+    """Return features, assuming that documents have the average size of captures."""
     average = found.size_bytes / found.sized if found.sized else 0
     return Features(
         captures=found.captures,

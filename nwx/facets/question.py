@@ -1,4 +1,4 @@
-"""Facet questions, as people and programs write them, and their answers."""
+"""Facet questions, their text form, and their answers."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Feature(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DescribedFeature:
-    """A feature for people; `unit` is `count`, `bytes` or `ratio`."""
+    """The description of a feature; `unit` is `count`, `bytes` or `ratio`."""
 
     title: str
     description: str
@@ -69,12 +69,12 @@ class Features:
 
     @property
     def average_size(self) -> float | None:
-        """The bytes of the unique documents over the unique URLs, None of nothing."""
+        """Bytes of unique documents divided by unique URLs, None without URLs."""
         return self.unique_bytes / self.unique_urls if self.unique_urls else None
 
     @property
     def average_document_size(self) -> float | None:
-        """The bytes of the unique documents over their number, None of nothing."""
+        """Bytes of unique documents divided by their number, None without documents."""
         return self.unique_bytes / self.unique_documents if self.unique_documents else None
 
     @property
@@ -89,7 +89,7 @@ class Features:
 
 
 STORED_FEATURES = tuple(feature.name for feature in fields(Features))
-"""The names of the features that are counted and stored; the others are computed from them."""
+"""The names of the counted and stored features; the others are computed from them."""
 
 
 def parse_features(text: str) -> tuple[Feature, ...]:
@@ -113,7 +113,7 @@ def parse_feature(text: str) -> Feature:
 
 
 def features_json(features: Features, wanted: Sequence[Feature] = tuple(Feature)) -> dict[str, Any]:
-    """Return features by name."""
+    """Return the wanted features by name."""
     return {feature.value: features.value(feature) for feature in wanted}
 
 
@@ -154,7 +154,7 @@ class FacetCondition:
     def to_filter(self) -> LiveFilter:
         """Return the condition on captures, tested on their own values.
 
-        Some further captures may match: see CriterionDefinition.to_filter.
+        Some additional captures may match: see CriterionDefinition.to_filter.
         """
         definition = self.criterion.definition
         if definition.values:
@@ -166,7 +166,7 @@ class FacetCondition:
         return Not(found) if self.negated else found
 
     def to_query(self) -> str | None:
-        """Return the condition as a clause of a full-text query, None where it has none."""
+        """Return the condition as a clause of a full-text query, None if it has none."""
         definition = self.criterion.definition
         if self.is_span:
             clause = definition.span_to_query(self.low, self.high)
@@ -175,7 +175,7 @@ class FacetCondition:
         return f"NOT {clause}" if clause and self.negated else clause
 
     def __str__(self) -> str:
-        """Return the condition as people write it: `tld=fr,be`, `month=2013-01..2013-12`."""
+        """Return the condition as text: `tld=fr,be`, `month=2013-01..2013-12`."""
         if self.is_span:
             wanted = f"{self.low}..{self.high}"
         else:
@@ -199,7 +199,7 @@ class FacetQuestion:
     limit: int | None = None
 
     def ordered(self, rows: Sequence["FacetRow"]) -> tuple["FacetRow", ...]:
-        """Return the rows of the list in its order, and as many as are wanted."""
+        """Return the rows of the list in its order, at most `limit`."""
         found = sorted(rows, key=self._value_order)
         if self.sort is None:
             found = found[::-1] if self.reverse else found
@@ -233,7 +233,7 @@ class AnsweredBy(StrEnum):
     STORED = "stored"  # from combinations that build-facets stored
     COLUMNS = "columns"  # counted from the columns that build-facets wrote
     LIVE = "live"  # counted from the captures index itself
-    APPROXIMATE = "approximate"  # live, and estimated
+    APPROXIMATE = "approximate"  # estimated live
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class FacetAnswer:
 
 
 def answer_json(answer: FacetAnswer, wanted: Sequence[Feature] = tuple(Feature)) -> dict[str, Any]:
-    """Return an answer as the API and `nwx facets --json` give it."""
+    """Return an answer as in the API and `nwx facets --json`."""
     question = answer.question
     return {
         "where": list(map(str, question.where)),

@@ -1,4 +1,4 @@
-"""The list of sites that a user may have: URL prefixes and their names."""
+"""The user's list of sites: URL prefixes and their names."""
 
 import re
 from bisect import bisect_right
@@ -17,7 +17,7 @@ _BLANKS = re.compile(r"\s+")
 class Sites:
     """Names of URLs by the longest matching prefix of the urlkey.
 
-    `without_effect` are the lines of a list whose URLs other lines name.
+    `without_effect` are the lines of a list that are overridden by other lines.
     """
 
     def __init__(self, names: Mapping[str, str], without_effect: Sequence[str] = ()) -> None:
@@ -28,7 +28,7 @@ class Sites:
 
     @property
     def by_key(self) -> dict[str, str]:
-        """The names by beginnings of urlkeys."""
+        """The names by prefix of urlkeys."""
         return dict(zip(self._keys, self._names, strict=True))
 
     def names(self, urlkeys: Sequence[str | None], others: Sequence[str]) -> list[str]:
@@ -48,10 +48,10 @@ class Sites:
 def read_sites(path: Path) -> Sites:
     """Return the list of sites of a file.
 
-    A line is a URL prefix, white space and a name. `http://`, `https://` and `www.` make no
-    difference; `example.org` is that host with all its paths, `*.example.org` also the hosts below
-    it. The most specific line applies, in any order. Lines that begin with # are comments. Raises
-    SourceError on a file that cannot be read, UsageError on an invalid line.
+    A line is a URL prefix, white space and a name. `http://`, `https://` and `www.` are ignored;
+    `example.org` is that host with all its paths, `*.example.org` also its subdomains. The most
+    specific line applies, in any order. Lines that begin with # are comments. Raises SourceError
+    on a file that cannot be read, UsageError on an invalid line.
     """
     with SourceError.instead_of(
         (OSError, UnicodeDecodeError), f"the list of sites {path} cannot be read"
@@ -71,7 +71,7 @@ def read_sites(path: Path) -> Sites:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The name of all urlkeys that begin so; `is_wide` for the host of `*.host` itself."""
+    """The name of urlkeys with the prefix `key`; `is_wide` for `host` itself in `*.host`."""
 
     key: str
     name: str
@@ -87,7 +87,7 @@ def _add(rules: dict[str, _Rule], rule: _Rule) -> None:
 
 
 def _without_effect(lines: Sequence[str], in_use: Collection[int]) -> tuple[str, ...]:
-    """Return the lines whose URLs other lines name."""
+    """Return a message for each line that is overridden by other lines."""
     return tuple(
         f"line {number} has no effect, as other lines name its URLs: {line.strip()}"
         for number, line in enumerate(lines, 1)
@@ -100,14 +100,14 @@ def _rules(prefix: str, name: str, line: int) -> list[_Rule]:
     bare = prefix.removeprefix(_ALL_HOSTS)
     key = urlkey(bare if "://" in bare else f"http://{bare}")
     host, _, path = key.partition(")")
-    # An urlkey has lost the slash at its end: what is below it is not what begins alike.
+    # A urlkey has no final slash: keys with the same beginning need not be below the path.
     keys = [key + end for end in ("/", "?", _END)] if bare.endswith("/") and path != "/" else [key]
     rules = [_Rule(key, name, line, is_wide=everywhere) for key in keys]
     return [*rules, _Rule(f"{host},", name, line)] if everywhere else rules
 
 
 def _parents(keys: Sequence[str]) -> list[int]:
-    """Return for each of sorted keys the longest other one that it begins with, -1 for none."""
+    """Return for each of sorted keys the index of its longest other prefix, -1 for none."""
     parents: list[int] = []
     for place, key in enumerate(keys):
         parent = place - 1

@@ -1,4 +1,4 @@
-"""The stored build that facet questions are answered from: reading it, and writing the next."""
+"""The stored facet build: reading it, and writing the next one."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from nwx.facets.codes import Labels, MonthColumns, document_sizes
 from nwx.facets.criteria import CUBE, Criterion
 
 VARIED_ROWS = "rows-"
-"""What the names of arrays begin with that list captures of documents of several sizes."""
+"""The prefix of arrays that list captures of documents of several sizes, by month."""
 
 _FORMAT = 2
 Result = TypeVar("Result")
@@ -177,13 +177,13 @@ def _advising() -> Iterator[None]:
 
 
 class BuildDraft:
-    """The blobs of a build that is being made, in a folder of their own."""
+    """The blobs of a build in progress, in a separate folder."""
 
     def __init__(self, store: BlobStore, folder: Path, base: Build | None) -> None:
         self._store = store
         self._folder = folder
         self._base = base
-        # Blobs of two builds never have the same name, wherever builds are made.
+        # Blob names are unique, even for builds made on different machines.
         self.number = (base.notes.number if base else 0) + 1
         self._mark = f"{self.number}-{os.urandom(4).hex()}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -195,13 +195,13 @@ class BuildDraft:
         self._sizes = self._cube = ""
 
     def write_month(self, name: str, columns: MonthColumns) -> MonthColumns:
-        """Write the columns of a month and return them as they are read."""
+        """Write the columns of a month and return them as read back."""
         self.made.add(name)
         self._months[name] = self._write(f"month-{name}", columns)
         return read_arrays(self._folder / self._months[name])
 
     def keep_month(self, name: str) -> MonthColumns:
-        """Keep a month of the build before and return its columns."""
+        """Reuse a month of the previous build and return its columns."""
         assert self._base is not None
         self._months[name] = self._base.notes.months[name]
         return self._base.month(name)
@@ -246,8 +246,8 @@ class BuildDraft:
     def publish(self, **facts: Any) -> Build:
         """Make the draft the current build of the store and return it.
 
-        `facts` are the fields of BuildNotes that the draft does not know. Raises EngineBusyError if
-        another build has become current meanwhile.
+        `facts` are the fields of BuildNotes not set by the draft. Raises EngineBusyError if another
+        build has become current meanwhile.
         """
         notes = BuildNotes(
             format=_FORMAT,
@@ -273,7 +273,7 @@ class BuildDraft:
 
     def _write(self, name: str, arrays: Mapping[str, Array]) -> str:
         file = f"{name}.{self._mark}.arrays"
-        # What is mapped into memory keeps its bytes: another file takes its name.
+        # Replace the file instead of overwriting it: the old one may be mapped into memory.
         new = self._folder / f"{file}.new"
         write_arrays(new, arrays)
         new.replace(self._folder / file)
@@ -281,7 +281,7 @@ class BuildDraft:
 
 
 def restamped(store: BlobStore, build: Build, stamp: str) -> Build:
-    """Return the current build of a store, noted to be that of captures with another stamp."""
+    """Change the stamp of a store's current build; return the changed build."""
     notes = {**build.stored.notes, "stamp": stamp}
     stored = replace(build.stored, notes=notes)
     store.swap(stored, store.version())

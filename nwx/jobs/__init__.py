@@ -1,1 +1,1 @@
-"""Jobs: the work that sorts, groups or reads everything, on Spark, with the same results."""
+"""Spark jobs for work that sorts, groups or reads everything; same results as on one machine."""

@@ -1,4 +1,4 @@
-"""The jobs `cdx` and `extract`: an index, or the documents, of each archive file."""
+"""The jobs `cdx` and `extract`: write an index or a documents file for each archive file."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -45,23 +45,23 @@ _NOTHING = pa.schema([("number", pa.int64())])
 
 @dataclass(frozen=True, slots=True)
 class FileTarget:
-    """An archive file, and the name of the file that is written of it in the output."""
+    """An archive file, and the name of its file in the output."""
 
     source: ArchiveSource
     target: str
 
     @property
     def is_far(self) -> bool:
-        """Return whether the archive file is read over the network."""
+        """Whether the archive file is read over the network."""
         return is_address(self.source.path)
 
 
 def file_targets(
     inputs: ArchiveInputs, base: str, name: Callable[[str], str], advice: str
 ) -> list[FileTarget]:
-    """Return the output of each archive file: `name` of its path, inside a folder.
+    """Return the target of each archive file, named `name` of its path below `base`.
 
-    Raises UsageError, with `advice`, if two files have the same output.
+    Raises UsageError, with `advice`, if two files have the same target.
     """
     found: dict[str, ArchiveSource] = {}
     for source in inputs.sources:
@@ -75,7 +75,7 @@ def file_targets(
 
 
 def path_below(path: str, base: str) -> str:
-    """Return a path below a folder, all of it for one that is not; it leads nowhere else."""
+    """Return a path relative to a folder, or the whole path if it is outside; without `..`."""
     start = base.rstrip("/") + "/"
     inner = path[len(start) :] if path.startswith(start) else path.partition("://")[2] or path
     return "/".join(part for part in inner.split("/") if part not in ("", ".", ".."))
@@ -90,7 +90,7 @@ def write_missing(
     step: str,
     progress: ShowProgress,
 ) -> None:
-    """Write the targets that are not in an output yet, each in a task; add what came of it."""
+    """Write the targets missing in an output, each in a task; add the results to the report."""
     output.work.delete()
     there = set(output.folder.names())
     to_do = [one for one in targets if one.target not in there]
@@ -175,7 +175,7 @@ def index_archives(
 def file_indexes(
     inputs: ArchiveInputs, form: IndexLineForm, *, base: str = "", append_extension: bool = False
 ) -> list[FileTarget]:
-    """Return the index of each file; raises UsageError where two would be the same."""
+    """Return the index of each file; raises UsageError if two would be the same."""
     end = ".cdxj" if form is IndexLineForm.CDXJ else ".cdx"
 
     def name(path: str) -> str:
@@ -185,7 +185,7 @@ def file_indexes(
 
 
 FAULTS = "_faults.parquet"
-"""The documents file that tells what is wrong with files as a whole."""
+"""The documents file with the errors of whole files."""
 
 _ENDING = ".parquet"
 _UNREAD = frozenset(("read", "open"))
@@ -224,7 +224,7 @@ class DocumentsJobWriter:
 
 
 def _unread(found: Extracted) -> str:
-    """Return why a file was not read to its end, "" where nothing but its own bytes is to blame."""
+    """Return why a file could not be read to its end, "" if it could or is damaged itself."""
     if found.outcome not in (Outcome.PARTIAL, Outcome.UNREADABLE):
         return ""
     return next((error.message for error in found.errors.kept if error.kind in _UNREAD), "")
@@ -271,5 +271,5 @@ def _json(value: Any) -> Any:
 
 
 def documents_targets(inputs: ArchiveInputs, base: str = "") -> list[FileTarget]:
-    """Return the documents file of each archive file; raises UsageError where two are the same."""
+    """Return the documents file of each archive file; raises UsageError if two are the same."""
     return file_targets(inputs, base, lambda path: path + _ENDING, "extract them into two folders")

@@ -82,9 +82,9 @@ _CAPTURES = pa.schema(
     [(name, _LONG) for name in _WORDS]
     + [("line", pa.binary()), ("mime", pa.string()), ("host", pa.string()), ("size", _LONG)]
 )
-"""A capture: the words of its entry as signed numbers (Spark has no others), and its line.
+"""A capture: the words of its entry as signed numbers (Spark has no unsigned), and its line.
 
-Type, host and size are null without a summary, the line too of captures that are held.
+Type, host and size are null without a summary; for held captures, the line is null too.
 """
 
 
@@ -138,7 +138,7 @@ def list_revisits(
         run.report.duplicates = run.rows
         run.write_lines(rows, len(tasks))
     rows.unpersist()
-    run.report.filtered = 0  # all that are no revisits
+    run.report.filtered = 0  # it counted all captures that are not revisits
     return run.finish("revisits")
 
 
@@ -152,7 +152,7 @@ class TaskFound:
 
 @dataclass(frozen=True, slots=True)
 class _CaptureReader:
-    """Reads the captures of a task; nothing of one that cannot be read to its end."""
+    """Reads the captures of a task, up to the first read error, which is reported."""
 
     plan: DedupPlan
 
@@ -207,7 +207,7 @@ def _part_name(number: int) -> str:
 
 
 class _Run:
-    """One run: its output, and the report that its tasks make."""
+    """A run of a job: its output, and the report of its tasks."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class _Run:
         self._unread = JobReport(job)
 
     def held_task(self, held: Iterable[CdxRow], number: int) -> ReadTask:
-        """Return a task of captures that are held, after writing them where executors read."""
+        """Return a task for held captures, after writing them to a file for executors."""
         with self.output.work.new_file("held.cdx") as stream:
             for line in held:
                 stream.write(format_cdx(line).encode("utf-8", "surrogateescape") + b"\n")
@@ -238,7 +238,7 @@ class _Run:
         return ReadTask(number, (FilePiece(source),), 0)
 
     def read(self, tasks: Sequence[ReadTask]) -> "tuple[Sequence[ReadTask], DataFrame]":
-        """Return tasks and their rows, which are kept; files of several layouts are not cut."""
+        """Return tasks and their rows, cached on disk; files of several layouts are not split."""
         from pyspark import StorageLevel
 
         attempt, reader = 0, _CaptureReader(self.plan)
@@ -267,7 +267,7 @@ class _Run:
                 self.report.add(found.passed)
 
     def write_duplicates(self, rows: "DataFrame", tasks: int) -> None:
-        """Write the captures that are not the best of their key, a part for each task."""
+        """Write the captures that are not the best of their key, one part per task."""
         from pyspark import StorageLevel
         from pyspark.sql import Window
         from pyspark.sql import functions as f
@@ -275,7 +275,7 @@ class _Run:
         wide = self.rows // _ROWS_A_PARTITION + 1
         partitions = max(self._spark.sparkContext.defaultParallelism, wide)
         ranked = Window.partitionBy("key", "rest").orderBy("rank", "tie", "id")
-        # Captures that are held have rank 0, and are never duplicates.
+        # Held captures have rank 0, and are never duplicates.
         is_other = (f.row_number().over(ranked) > 1) & (f.col("rank") > 0)
         judged = (
             rows.repartition(partitions, "key", "rest")
@@ -319,7 +319,7 @@ class _Run:
         ordered.mapInArrow(write, "number long").count()
 
     def finish(self, noun: str) -> JobReport:
-        """Return the report of the job; the output is whole where all could be read."""
+        """Finish the output, which is complete if all was read; return the report."""
         found, report = self.report, self._unread
         report.is_whole = not report.errors_total
         counts = {
@@ -337,7 +337,7 @@ class _Run:
         if self.plan.summary:
             content = json.dumps(record_json(found.savings)).encode()
             self.output.folder.write(_SAVINGS, content)
-        if not found.duplicates:  # a list of no line, for whoever puts the parts together
+        if not found.duplicates:  # an empty list still needs one part to concatenate
             self.output.folder.write(_part_name(0), b"")
         self.output.finish(report)
         return report

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 _Batches = Iterator[pa.RecordBatch]
 
 CRITERIA = (Criterion.STATUS, *CUBE)
-"""The criteria that a cell has codes of."""
+"""The criteria whose codes a cell has."""
 
 GROUPINGS = tuple(some for size in range(len(CUBE) + 1) for some in combinations(CUBE, size))
-"""The criteria of each grouping but the status, which all have; its place is its number."""
+"""The criteria of each grouping, by its number, without the status, which all have."""
 
 _LONG = pa.int64()
 COUNT_SCHEMA = pa.schema(
     [("grouping", _LONG), ("cell", _LONG), ("captures", _LONG), ("bytes", _LONG)]
 )
-"""Captures and their bytes of a cell, or different documents or URLs and theirs."""
+"""The captures of a cell and their bytes, or its distinct documents or URLs and their bytes."""
 
 _TEXT = ("first", "second")
 
@@ -81,7 +81,7 @@ class CellLayout:
 
 
 Frequent = Sequence[Array]
-"""The cells of each grouping that are counted, in order (int64)."""
+"""The cells to count of each grouping, in order (int64)."""
 
 
 def projected_counts(batches: Iterable[pa.RecordBatch], layout: CellLayout) -> _Batches:
@@ -121,7 +121,7 @@ def counted_once(
         return
     rows = pl.DataFrame(pa.Table.from_batches(pieces)).rename({"size_bytes": "bytes"})
     rows = rows.with_columns(captures=pl.lit(1, pl.Int64), alone=pl.len().over(_TEXT) == 1)
-    # A text of one row is one of each cell of this row: most are.
+    # A text with a single row, as most have, counts once in each cell of that row.
     alone = rows.filter("alone").group_by("cell").agg(pl.col("captures", "bytes").sum())
     rows = rows.filter(~pl.col("alone"))
     for grouping, known in enumerate(frequent):
@@ -157,7 +157,7 @@ def first_of_places(rows: "DataFrame") -> "DataFrame":
 
 
 def with_payloads(rows: "DataFrame") -> "DataFrame":
-    """Return rows with the type and size of the referred payload in revisits.
+    """Return rows in which revisits have the type and size of their payload.
 
     `own_type`, `own_size` and `own_size_bytes` are the revisit's own values, null elsewhere; see
     `nwx.facets.codes` for the rule.
@@ -173,7 +173,7 @@ def with_payloads(rows: "DataFrame") -> "DataFrame":
 
 
 def _payload() -> "Column":
-    """Return what payloads are chosen by: the least of a key is the one that counts."""
+    """Return the sort key of payloads; for each digest (and URL), the least payload counts."""
     from pyspark.sql import functions as f
 
     unknown_size = f.col("size") == _SIZE_UNKNOWN

@@ -1,7 +1,7 @@
-"""Captures as executors read them for facets: one row each, with all criteria.
+"""Executor steps that read captures for facets: one row per capture, with all criteria.
 
-Texts get codes once the texts of all tasks are known; URLs and digests are pairs of hashes, the
-same in all tasks.
+Texts get codes once the texts of all tasks are known; URLs and digests are pairs of hashes, equal
+in all tasks.
 """
 
 import json
@@ -44,7 +44,7 @@ TEXTS = (
     *(one.value for one in COLUMN_CRITERIA if not one.definition.values),
     ARCHIVE_FILE,
 )
-"""The columns that hold texts; those of all other criteria are codes."""
+"""The columns of texts; the columns of all other criteria are codes."""
 
 CODES = tuple(one.value for one in COLUMN_CRITERIA if one.definition.values)
 """The criteria whose values are fixed."""
@@ -56,7 +56,7 @@ ROW_SCHEMA = pa.schema(
     + [(name, pa.int64()) for name in _NUMBERS]
     + [("revisit", pa.bool_())]
 )
-"""A capture; `task` and `row` tell it from all others, and their order is that of the input."""
+"""A capture, identified by `task` and `row`, which are in the order of the input."""
 
 _AT_ONCE = 50_000
 _fields_of = attrgetter(*CAPTURE_ROW_FIELDS)
@@ -97,7 +97,7 @@ def rows_of_slice(plan: RowPlan, number: int, piece: ParquetSlice) -> _Batches:
 
 
 def rows_of_lines(plan: RowPlan, number: int, task: ReadTask, report: PieceReport) -> _Batches:
-    """Yield rows for the captures in a task's CDX lines, as an archive loads them.
+    """Yield rows for the captures in a task's CDX lines, parsed as for an archive.
 
     Raises LayoutChangedError if a file cannot be read in pieces, SourceError if it cannot be read.
     """
@@ -124,7 +124,7 @@ def _captures(plan: RowPlan, piece: FilePiece, report: PieceReport) -> Iterator[
 
 
 def _read_error(piece: FilePiece, error: CdxError) -> ReadError:
-    """Return the error of a line; lines are counted from where its piece begins."""
+    """Return the error of a line; lines are counted from the start of its piece."""
     line = f"line {error.line}: " if not piece.start else f"{error.line} lines on: "
     return ReadError(piece.source.shown, piece.start or None, "line", f"{line}{error}")
 
@@ -227,7 +227,7 @@ _SLICE_ROWS = 1_000_000
 _PARQUET = ".parquet"
 _MONTH = "month="
 LAYOUT_CHANGED = "layout_changed"
-"""The value of a report that names a file which cannot be read in pieces."""
+"""The key of a report's value that names a file that cannot be read in pieces."""
 
 CapturePiece = ParquetSlice | ReadTask
 
@@ -236,8 +236,8 @@ CapturePiece = ParquetSlice | ReadTask
 class CaptureInputs:
     """Pieces of captures, each read by one task.
 
-    `stamp` and `checks` belong to the captures of an export; None without one. Lines of CDX files
-    may name a record twice.
+    `stamp` and `checks` are from an export, "" and None without one. Lines of CDX files may name a
+    record twice.
     """
 
     pieces: Sequence[CapturePiece]
@@ -303,7 +303,7 @@ class RowReader:
     def __call__(
         self, numbered: tuple[int, CapturePiece], report: PieceReport
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a piece; what cannot be read goes to the report."""
+        """Yield the rows of a piece; read errors go to the report."""
         number, piece = numbered
         try:
             if isinstance(piece, ParquetSlice):

@@ -61,7 +61,7 @@ _ROWS_A_PARTITION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FacetJobOptions:
-    """Options: combinations of at least `min_captures` captures; `sites` names URLs.
+    """Options: store combinations of at least `min_captures` captures; `sites` names URLs.
 
     Captures of CDX lines belong to `collection`.
     """
@@ -93,7 +93,7 @@ def count_facets(
 
 
 class _Job:
-    """One run, from captures to the files of the output."""
+    """A run of the job, from captures to the files of the output."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Job:
         return report
 
     def _read(self) -> "tuple[JobReport, DataFrame, dict[str, Any]]":
-        """Return the rows of all captures and their summary; the rows are kept on disk."""
+        """Return the report, the rows of all captures (cached on disk), and their summary."""
         options = self._options
         plan = RowPlan(self._seeds, options.sites, options.collection)
         attempt = 0
@@ -190,7 +190,7 @@ class _Job:
         return groupings
 
     def _write_captures(self, rows: "DataFrame", captures: int) -> dict[str, int]:
-        """Write the captures and the hashes of their numbers, and return how many numbers are."""
+        """Write the captures and the hashes of their numbers; return the counts of numbers."""
         folder, ids = self._output.folder, {}
         for kind in ("url", "digest"):
             numbers, ids[kind] = text_numbers(rows, kind, self._partitions)
@@ -259,7 +259,7 @@ def _once(
 
 
 _Counts = tuple[Array, Array, Array]
-"""Cells in order, what was counted of them, and their bytes."""
+"""Cells in order, the counts of captures or texts in them, and their bytes."""
 
 
 def _collected(counts: "DataFrame", least: int) -> list[_Counts]:
@@ -279,7 +279,7 @@ def _collected(counts: "DataFrame", least: int) -> list[_Counts]:
 
 
 def _features(counts: _Counts, documents: _Counts, urls: _Counts) -> dict[str, Array]:
-    """Return the features of the cells of a grouping, which all three have."""
+    """Return the features of the cells of a grouping; all three counts have the same cells."""
     return {
         "captures": counts[1],
         "unique_documents": documents[1],

@@ -31,15 +31,15 @@ from nwx.zipnum.builds import sound_lines
 _GLOB = re.compile(r"[*?\[]")
 _CDX_NAME = re.compile(r"\.cdxj?(?:\.(?:gz|zst|zstd))?$", re.I)
 _PARALLEL = 16
-"""Small inputs are cut so that so many tasks read them; large ones into pieces of 64 MiB."""
+"""The number of tasks that small inputs are split into; large ones are split by 64 MiB."""
 
 _AT_ONCE = 32
-"""So many remote files are looked up at once before the job begins."""
+"""The number of remote files looked up at once before the job begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveInputs:
-    """The archive files that a job reads, what cannot be read, and the folder above all of them."""
+    """The archive files that a job reads, read errors, and the folder that contains all files."""
 
     sources: tuple[ArchiveSource, ...]
     errors: tuple[ReadError, ...]
@@ -47,7 +47,7 @@ class ArchiveInputs:
 
 
 def archive_inputs(arguments: Sequence[str]) -> ArchiveInputs:
-    """Return the archive files that arguments name, as `nwx import` takes them.
+    """Return the archive files that arguments name, as for `nwx import`.
 
     Folders and globs may also be addresses of any file system that fsspec supports. `base` is the
     named folder, or the deepest folder that contains all named folders and files. Raises UsageError
@@ -82,7 +82,7 @@ def _named(argument: str) -> Iterator[ArchiveSource | ReadError]:
 
 
 def _expanded(argument: str) -> Iterator[str]:
-    """Yield the addresses below one with a glob, or of a folder; other arguments as they are."""
+    """Yield the addresses in a folder or matching a glob; other arguments unchanged."""
     if not is_address(argument) or argument.startswith(("http://", "https://")):
         yield argument
         return
@@ -178,7 +178,7 @@ def _held(piece: FilePiece) -> FilePiece:
 
 
 def in_one_piece(tasks: Sequence[ReadTask], path: str) -> list[ReadTask]:
-    """Return tasks that read a file in one piece, where it begins, in the same order."""
+    """Return tasks in the same order that read a file in one piece, in the task of its start."""
     found: list[ReadTask] = []
     for task in tasks:
         pieces = []
@@ -211,7 +211,7 @@ def _cdx_paths(argument: str) -> Iterator[str]:
 
 
 def is_cdx_name(name: str) -> bool:
-    """Return whether a file of this name is read where a folder is named."""
+    """Return whether a file of this name is read in a folder."""
     return _CDX_NAME.search(name) is not None
 
 
@@ -233,7 +233,7 @@ READINGS = "readings"
 
 
 def task_lines(task: ReadTask, report: PieceReport) -> Iterator[LineBatch]:
-    """Yield the lines of a task that an index can hold; others go to the report.
+    """Yield the valid lines of a task; errors go to the report.
 
     Raises UnreachableError if an address does not answer.
     """
@@ -255,7 +255,7 @@ def task_lines(task: ReadTask, report: PieceReport) -> Iterator[LineBatch]:
 
 
 def task_name(task: ReadTask) -> str:
-    """Return the files of a task, as messages call them."""
+    """Return the names of a task's files for messages."""
     return ", ".join(dict.fromkeys(piece.source.shown for piece in task.pieces))
 
 
@@ -295,7 +295,7 @@ def add_readings(
 
 
 def add_broken_lines(report: JobReport, problems: Sequence[CdxError], total: int) -> None:
-    """Add the broken lines of CDX files to a report, of which the first ones are given."""
+    """Add broken lines of CDX files to a report: the first ones, and the total number."""
     report.add_errors(
         ReadError(each.file or "", None, "line", f"line {each.line}: {each}") for each in problems
     )

@@ -1,11 +1,11 @@
-"""The links of documents files as rows, in an executor; plain Python, without Spark.
+"""Executor step that reads the links of documents files as rows; without Spark.
 
 A row is one of four kinds. A *document* has an id, its rank among documents of the same id, its
 URL, its urlkey as `source`, and the number of its links without a urlkey (`refused`). A *link*
 has id, rank and source too, and `target`, `kind` and `anchor`, with the hosts of both ends. A
 *date* has an id, a year, and the first and last capture of the document in that year. A row
-without an id holds the URL and date (`first`) of a capture whose outlinks are in the file but
-which is not.
+without an id has the URL and date (`first`) of a capture that is missing in the file, although
+the file has its outlinks.
 """
 
 import shutil
@@ -62,7 +62,7 @@ _Row = dict[str, Any]
 
 
 def read_link_rows(path: str, report: PieceReport) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a documents file; raises UnreachableError where an address fails."""
+    """Yield the rows of a documents file; raises UnreachableError if an address fails."""
     with _local(path) as local:
         documents = DocumentsFile(local)
         if not documents.notes.deduplicated:
@@ -127,7 +127,7 @@ class _FileRows:
     def _late_outlinks(
         self,
     ) -> tuple[Mapping[int, list[RecordedOutlinks]], dict[tuple[str, str], list[RecordedOutlinks]]]:
-        """Return the outlinks of late metadata records by the place, or by URL and date."""
+        """Return the outlinks of late metadata records, by record offset or by URL and date."""
         by_offset: dict[int, list[RecordedOutlinks]] = defaultdict(list)
         by_date: dict[tuple[str, str], list[RecordedOutlinks]] = defaultdict(list)
         for part in self.notes.parts:
@@ -172,7 +172,7 @@ class _FileRows:
             }
 
     def _urlkey(self, url: str) -> str:
-        """Return the urlkey of a linked URL, "" where it has none."""
+        """Return the urlkey of a linked URL, "" if it has none."""
         key = self._keys.get(url)
         if key is None:
             try:
@@ -184,7 +184,7 @@ class _FileRows:
         return key
 
     def _unmet(self, by_date: Mapping[tuple[str, str], list[RecordedOutlinks]]) -> Iterator[_Row]:
-        """Report the outlinks whose capture is in another file, and yield those captures."""
+        """Report outlinks whose capture is not in the file, and yield rows for these captures."""
         unmet = [recorded for late in by_date.values() for recorded in late]
         self.report.add_errors(
             ReadError(

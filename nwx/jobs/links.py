@@ -1,8 +1,8 @@
-"""The job `links`: inverted links of documents files, as `nwx export links` writes them.
+"""The job `links`: inverts the links of documents files, as `nwx export links` writes them.
 
 For each id, the document of the earliest capture counts, as in an archive. Each grouping step
-counts within tasks first, and distinct counts are made distinct by all columns before: a URL or
-a host with half of all links is spread over all tasks.
+first counts within tasks, and distinct counts first remove duplicates by all columns: a URL or a
+host with half of all links is spread over all tasks.
 """
 
 from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ def _on_disk() -> "StorageLevel":
 
 
 def _documents(rows: "DataFrame") -> "DataFrame":
-    """Return the documents that count: of an id, that of the earliest capture."""
+    """Return the documents that count: for each id, that of the earliest capture (by rank)."""
     from pyspark.sql import functions as f
 
     documents = rows.where(f.col("refused").isNotNull())
@@ -129,7 +129,7 @@ def _documents(rows: "DataFrame") -> "DataFrame":
 
 
 def _dated_links(rows: "DataFrame", documents: "DataFrame") -> "DataFrame":
-    """Return the links of the documents that count, with the dates of these."""
+    """Return the links of the documents that count, with the dates of the documents."""
     from pyspark.sql import functions as f
 
     best = documents.select("id", f.col("precedence").alias("rank"))
@@ -151,7 +151,7 @@ def _write_links(links: "DataFrame", output: JobOutput) -> int:
 def _write_inverted(
     rows: "DataFrame", documents: "DataFrame", links: "DataFrame", folder: JobFolder
 ) -> None:
-    """Write the inverted links in the form that an archive loads."""
+    """Write the inverted links in the format that archives load."""
     from pyspark.sql import functions as f
 
     of_documents = links.select("target", f.col("id").alias("document"), "kind", "anchor")
@@ -168,7 +168,7 @@ def _write_inverted(
 
 
 def _write_targets(links: "DataFrame", output: JobOutput) -> int:
-    """Write for each URL how many others link to it; each level is made distinct first."""
+    """Write the counts of URLs, hosts and domains that link to each URL; return their number."""
     from pyspark.sql import functions as f
 
     others = links.where(f.col("source") != f.col("target"))

@@ -1,7 +1,7 @@
 """The output folder of a job, with the job's plan and whether it is complete.
 
-`_SUCCESS` exists once everything is written. Until then `_nwx-job.json` stores what the job was
-asked for, and `_work` holds unfinished output. Hadoop and Spark skip names that begin with `_`.
+`_SUCCESS` exists once everything is written. `_nwx-job.json` has the plan of the job, and `_work`
+unfinished output. Hadoop and Spark skip names that begin with `_`.
 """
 
 import json
@@ -28,13 +28,13 @@ _FAILURES = (OSError, ValueError, RuntimeError, ImportError)
 
 
 def fsspec_address(address: str) -> str:
-    """Return an address as fsspec spells it: `s3://…` for Hadoop's `s3a://…`."""
+    """Return an address in fsspec's spelling: `s3://…` for Hadoop's `s3a://…`."""
     scheme, colon, rest = address.partition("://")
     return f"{_HADOOP_NAMES.get(scheme, scheme)}{colon}{rest}"
 
 
 def absolute_place(place: str) -> str:
-    """Return a path or an address as it is found from any folder, links kept as they are."""
+    """Return an absolute path without resolving links, or an address in fsspec's spelling."""
     return fsspec_address(place) if is_address(place) else os.path.abspath(place)  # noqa: PTH100
 
 
@@ -56,7 +56,7 @@ class JobFolder:
         return JobFolder(self.path(name))
 
     def exists(self, name: str = "") -> bool:
-        """Return whether a file or folder is there."""
+        """Return whether a file or folder exists."""
         with self._failing("looked up", name):
             system, path = self._found(name)
             return bool(system.exists(path))
@@ -68,7 +68,7 @@ class JobFolder:
             return not system.exists(path) or (system.isdir(path) and not system.ls(path, False))
 
     def names(self, inner: str = "") -> list[str]:
-        """Return the names of all files below a folder inside, sorted; none where it is missing."""
+        """Return the sorted names of all files below an inner folder; none if it is missing."""
         with self._failing("listed", inner):
             system, root = self._found("")
             _, path = self._found(inner)
@@ -82,7 +82,7 @@ class JobFolder:
             return bytes(system.cat_file(path))
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes]:
-        """Yield the contents of files, in the order of their names; many at a time where far."""
+        """Yield the contents of files in order, fetching many at a time."""
         for some in batches(names, _READ_AT_ONCE):
             with self._failing("read", ""):
                 paths = [self._found(name)[1] for name in some]
@@ -91,7 +91,7 @@ class JobFolder:
             yield from contents
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, which replaces one of its name."""
+        """Write a file, replacing an existing one."""
         with self.new_file(name) as stream:
             stream.write(content)
 
@@ -130,14 +130,14 @@ class JobFolder:
                 self._upload(spooled, name)
 
     def delete(self, name: str = "") -> None:
-        """Delete a file, or a folder with all below it, if it is there."""
+        """Delete a file, or a folder recursively, if it exists."""
         with self._failing("deleted", name):
             system, path = self._found(name)
             if system.exists(path):
                 system.rm(path, recursive=True)
 
     def rename(self, name: str, new_name: str) -> None:
-        """Rename a file; one that has the name already is replaced."""
+        """Rename a file, replacing an existing one."""
         with self._failing("renamed", name):
             system, path = self._found(name)
             if is_address(self.place):
@@ -157,7 +157,7 @@ class JobFolder:
             _replace(system, first, path)
 
     def _found(self, name: str) -> tuple[Any, str]:
-        """Return the file system of fsspec, and the path of a file on it."""
+        """Return the fsspec file system and the path of a file on it."""
         import fsspec
 
         place = fsspec_address(self.path(name))
@@ -167,7 +167,7 @@ class JobFolder:
 
     @contextmanager
     def _failing(self, what: str, name: str) -> Iterator[None]:
-        """Turn failures of file systems into errors that name the file."""
+        """Convert failures of file systems to errors that name the file."""
         try:
             yield
         except _FAILURES as error:
@@ -176,30 +176,30 @@ class JobFolder:
 
 
 def _replace(system: Any, path: str, target: str) -> None:
-    """Rename a file; many file systems refuse a name that is taken."""
+    """Rename a file, deleting an existing target first, as many file systems require."""
     if system.exists(target):
         system.rm(target)
     system.mv(path, target)
 
 
 def _is_object_store(system: Any) -> bool:
-    """Return whether files of a file system appear when they are uploaded, and not before."""
+    """Return whether files on a file system appear only when completely uploaded."""
     names = system.protocol if isinstance(system.protocol, tuple | list) else (system.protocol,)
     return not _OBJECT_STORES.isdisjoint(names)
 
 
 ERRORS_OF_A_JOB = 1000
-"""So many errors a report of a job lists, and one of a piece; all are counted."""
+"""The most errors listed in the report of a job or a piece; all are counted."""
 
 UNREAD_KINDS = frozenset(("crash", "missing", "open", "read"))
-"""The kinds of errors of what could not be read, for which an output is not whole."""
+"""The kinds of errors on unreadable input, which make an output incomplete."""
 
 
 @dataclass(slots=True)
 class PieceReport:
     """Result of one piece of work: counts by noun, errors, and values of the job.
 
-    `note` is called now and then with the reader's position in bytes, to locate a crash.
+    `note` is called periodically with the reader's position in bytes, to locate a crash.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -233,7 +233,7 @@ class PieceReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportFolder:
-    """The reports of pieces, by number, in a folder that executors and the driver reach."""
+    """The reports of pieces, by number, in a folder accessible to executors and the driver."""
 
     folder: JobFolder
 
@@ -270,7 +270,7 @@ class ReportFolder:
 class JobReport:
     """Result of a job: counts by noun, and read errors.
 
-    `is_whole` is true if everything asked for was read and written, damage inside files aside; the
+    `is_whole` is true if all input was read and all output written, damage inside files aside; the
     output then has `_SUCCESS`. `warnings` concern output that is complete but possibly unintended.
     """
 
@@ -282,7 +282,7 @@ class JobReport:
     warnings: list[str] = field(default_factory=list)
 
     def add(self, piece: PieceReport) -> None:
-        """Add what came of a piece of work; the job is not whole where it could not be read."""
+        """Add the result of a piece of work; the job is incomplete if it could not be read."""
         self.is_whole &= not any(error.kind in UNREAD_KINDS for error in piece.errors)
         self.counts += piece.counts
         self.errors_total += piece.errors_total
@@ -313,7 +313,7 @@ WORK_FOLDER = "_work"
 
 
 class OutputMode(StrEnum):
-    """What happens to output that is there already."""
+    """How existing output is treated."""
 
     NEW = "new"  # refused
     RESUME = "resume"  # kept, and the rest is done
@@ -329,7 +329,7 @@ class JobOutput:
     reports: ReportFolder
 
     def finish(self, report: JobReport) -> None:
-        """Write the report, and mark the output as whole if it is."""
+        """Write the report, and mark the output as complete if it is."""
         self.folder.write(REPORT, json.dumps(report.as_json()).encode())
         if report.is_whole:
             self.work.delete()
@@ -346,7 +346,7 @@ def open_output(
 ) -> JobOutput:
     """Return the output of a job at a path or an address, ready to be written.
 
-    `plan` is what the job is asked for, in JSON values, without where it runs: only a job of the
+    `plan` has the options of the job, as JSON values, except where it runs: only a job with the
     same plan is resumed. Messages offer `--resume` if the job `can_resume`. Raises UsageError if
     the mode does not allow the existing content of the folder.
     """
@@ -358,7 +358,7 @@ def open_output(
         if found is None:
             raise UsageError(f"{place} holds something that no job wrote; name a new folder")
         if found["job"] != job:
-            # It may be what this job is to read.
+            # It may be the input of this job.
             raise UsageError(
                 f"{place} was made by the job {found['job']}, not {job}; name a new folder"
             )

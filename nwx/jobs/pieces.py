@@ -51,12 +51,12 @@ _READER_FAILED, _SYSTEM_FAILED = 1, 2
 
 
 class UnreachableError(NwxError):
-    """A piece that cannot be read for now, as its file system does not answer."""
+    """A piece cannot be read for now, as its file system does not respond."""
 
 
 @dataclass(frozen=True, slots=True)
 class PieceWork(Generic[PieceT]):
-    """Work of executors on pieces, which are identified by their numbers.
+    """The work of executors on numbered pieces.
 
     `name` returns the file of a piece for messages. Pieces that are `is_far` are read over the
     network, and retried if the reader raises UnreachableError. A reader is killed after `seconds`
@@ -114,13 +114,13 @@ def _steps(batches: Iterator[pa.RecordBatch], guard: StepGuard) -> Iterator[pa.R
 
 
 def _spooled(piece: PieceT, work: PieceWork[PieceT], path: Path, *, apart: bool) -> PieceReport:
-    """Write the rows of a piece to a file, all of them or nothing; return its report."""
+    """Write all rows of a piece, or none, to a file; return its report."""
     read = _read_apart if apart else _read_again
     return read(piece, work, path, PieceReport().note)
 
 
 def _read_again(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) -> PieceReport:
-    """Write the batches of a piece to a file; try again where it cannot be reached."""
+    """Write the batches of a piece to a file; retry if it is unreachable."""
     for pause in (*_PAUSES, None):
         try:
             with StepGuard(work.seconds) as guard:
@@ -148,7 +148,7 @@ def _write_batches(batches: Iterator[pa.RecordBatch], schema: pa.Schema, path: P
 
 
 def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) -> PieceReport:
-    """Write the batches of a piece to a file, in a process of its own that may die of it."""
+    """Write the batches of a piece to a file in a child process, whose crash is reported."""
     with mmap.mmap(-1, _POSITION.size) as shared:
         child = os.fork()
         if not child:
@@ -223,7 +223,7 @@ class PartWriter:
     by: str = ""
 
     def write(self, batches: _Batches, part: int) -> Iterator[pa.RecordBatch]:
-        """Write rows, and give how many they were; a row group of them is in memory."""
+        """Write rows, holding one row group in memory; yield a batch with their number."""
         name, rows = f"part-{part:05d}.parquet", 0
         if not self.by:
             rows = self._write(batches, name)
@@ -237,7 +237,7 @@ class PartWriter:
         yield pa.RecordBatch.from_pydict({"rows": [rows]}, schema=WRITTEN_SCHEMA)
 
     def _by_value(self, batches: _Batches) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the stretches of batches that have one value each."""
+        """Yield slices of batches that have a single value of the column `by`, with the value."""
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -279,11 +279,11 @@ _EVERY_SECONDS = 1.0
 
 @contextmanager
 def shown_stages(spark: "SparkSession", step: str, progress: ShowProgress) -> Iterator[None]:
-    """Show while Spark works inside how many tasks of the stages that run are done."""
+    """Report the progress of tasks in active Spark stages while the block runs."""
     from py4j.protocol import Py4JError
 
     def look() -> None:
-        with suppress(Py4JError):  # Spark is gone, which the work inside notices too
+        with suppress(Py4JError):  # Spark has ended: the block fails with its own error
             done, total = _tasks(spark)
             if total:
                 progress(WorkProgress(step, done, total))
@@ -301,7 +301,7 @@ def _tasks(spark: "SparkSession") -> tuple[int, int]:
 
 
 MOST_TASKS = 20_000
-"""More pieces than this share tasks: the driver keeps a good deal for each."""
+"""If there are more pieces, they share tasks: the driver needs much memory for each task."""
 
 
 def mapped(
@@ -309,14 +309,14 @@ def mapped(
     function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
 ) -> "DataFrame":
-    """Return what a function makes of the batches of each partition."""
+    """Return the frame of a function applied to the batches of each partition."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return frame.mapInArrow(function, from_arrow_schema(schema))
 
 
 def task_context() -> "TaskContext":
-    """Return the context of the task that runs in this executor."""
+    """Return the context of the current task in this executor."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -1,4 +1,4 @@
-"""The Spark session that a job runs in: one that is there, or one made for it."""
+"""The Spark session of a job: the active one, or a new one."""
 
 import os
 import re
@@ -42,7 +42,7 @@ _VERSIONS = re.compile(r"different version: ([\d., ]*\d) than that in driver:? (
 class SessionOptions:
     """Where a job runs.
 
-    Without `master` it is the cluster given to spark-submit, else this machine. `conf` has Spark
+    Without `master`, the cluster given to spark-submit, else this machine. `conf` has Spark
     settings by name.
     """
 
@@ -72,7 +72,7 @@ def job_session(options: SessionOptions) -> Iterator["SparkSession"]:
         try:
             yield session
         finally:
-            with suppress(Py4JError, OSError):  # where Java is gone, the job has failed already
+            with suppress(Py4JError, OSError):  # if Java has ended, the job has failed already
                 session.stop()
 
 
@@ -122,7 +122,7 @@ def _quiet_start() -> Iterator[None]:
 
 
 def is_submitted() -> bool:
-    """Return whether this process was started by spark-submit, which has a cluster ready."""
+    """Return whether this process was started by spark-submit, which provides a cluster."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -141,9 +141,9 @@ def session_conf(options: SessionOptions, *, submitted: bool) -> dict[str, str]:
 
 
 def prepare_environment(python: str = "") -> None:
-    """Set the variables that Spark reads, where unset: its folder, and this Python.
+    """Set Spark's environment variables for its folder and this Python, unless set.
 
-    `python` is the executors' interpreter, which a session only takes from a variable. Raises
+    `python` is the executors' interpreter, which a session only reads from a variable. Raises
     JobError if Spark is not installed or no Java is new enough.
     """
     check_installed()
@@ -194,7 +194,7 @@ def spark_failures() -> Iterator[None]:
 
 
 def failure_message(text: str) -> str:
-    """Return in one line why Spark failed; `text` may hold Java and Python traces.
+    """Return in one line why Spark failed; `text` may contain Java and Python tracebacks.
 
     Errors of executors reach the driver as text only.
     """

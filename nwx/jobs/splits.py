@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 SAMPLED_A_SHARD = 1_000
-"""So many lines are sampled for each shard: its size is then right to 3 %."""
+"""The number of sampled lines per shard: the size of a shard is then accurate to 3 %."""
 
 _LEAST_SAMPLE = 10_000
 _LOT_BYTES = 8
@@ -102,7 +102,7 @@ def sampled_splits(
 
 
 def even_splits(keys: Iterable[bytes], shards: int) -> list[bytes]:
-    """Return ascending keys that cut sampled ones into parts of equal size."""
+    """Return ascending keys that split sampled keys into parts of equal size."""
     ordered = sorted(keys)
     points: list[bytes] = []
     for number in range(1, shards):
@@ -131,7 +131,7 @@ def sampled_split_file(
     overwrite: bool = False,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Write the split points of CDX files to a file, which appears once all are read.
+    """Write the split points of CDX files to a file, which appears once all files are read.
 
     Raises UsageError if it exists and `overwrite` is off.
     """
@@ -151,7 +151,7 @@ def sampled_split_file(
 def cluster_split_file(
     place: str, cluster: str, shards: int, *, overwrite: bool = False
 ) -> JobReport:
-    """Write split points by the blocks of a cluster to a file; raises UsageError as the other."""
+    """Write split points from a cluster's blocks to a file; raises as `sampled_split_file`."""
     folder, name = _placed(place, overwrite=overwrite)
     points = cluster_splits(cluster, shards)
     return _written(folder, name, points, shards, JobReport("splits"))
@@ -218,7 +218,7 @@ def build_cc_index_on(
     mode: OutputMode = OutputMode.NEW,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Write the table of all lines of files in any order into the folder at `place`."""
+    """Write the table of all lines of unsorted files into the folder at `place`."""
     check_layouts(
         {piece.source.path: piece.source for task in tasks for piece in task.pieces}.values()
     )

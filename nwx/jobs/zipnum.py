@@ -1,4 +1,4 @@
-"""The job `zipnum`: a cluster of CDX files, byte for byte that of `nwx zipnum build`.
+"""The job `zipnum`: builds a cluster from CDX files, byte-identical to `nwx zipnum build`.
 
 Executors read the lines and compute the shard of each. Spark moves the lines of a shard to one
 task, in order, which writes its data file and its index. The driver then writes the index of
@@ -51,7 +51,7 @@ _UNEVEN_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class ShardedLines:
-    """Reader of a task's lines, each with its shard's slot; lines without a slot are left out.
+    """Reader of a task's lines, each with its shard's slot; lines without a slot are skipped.
 
     `slots` are numbers that Spark assigns to the partitions of the shards.
     """
@@ -72,7 +72,7 @@ class ShardedLines:
 
 @dataclass(frozen=True, slots=True)
 class ShardWork:
-    """Writes shards of sorted lines into the folder `work`, and a report of each."""
+    """Writes shards of sorted lines into the folder `work`, with a report for each."""
 
     work: JobFolder
     reports: ReportFolder
@@ -80,7 +80,7 @@ class ShardWork:
     lines_a_block: int
 
     def write(self, number: int, batches: Iterator[pa.RecordBatch]) -> None:
-        """Write a shard; raises JobError where a line belongs to another one."""
+        """Write a shard; raises JobError if a line belongs to another one."""
         distinct = Distinct(self._checked(number, batches))
         data, part = data_name(number), part_name(number)
         with TemporaryDirectory(prefix="nwx-shard-") as name:
@@ -114,9 +114,9 @@ def build_cluster_on(
     mode: OutputMode = OutputMode.NEW,
     progress: ShowProgress = no_progress,
 ) -> JobReport:
-    """Build a cluster in the folder at `place` from all lines of files in any order.
+    """Build a cluster in the folder at `place` from all lines of unsorted files.
 
-    Without split points in the options they are sampled first. If something cannot be read, no
+    Without split points in the options, they are sampled first. If something cannot be read, no
     cluster appears. A resumed job writes the missing shards.
     """
     plan = _plan(tasks, options, sample)
@@ -180,7 +180,7 @@ def _plan(
 
 
 def _changed(path: str) -> int:
-    """Return when a file here was changed; 0 for an address."""
+    """Return the modification time of a local file in ns; 0 for an address."""
     return 0 if is_address(path) else Path(path).stat().st_mtime_ns
 
 
@@ -234,7 +234,7 @@ def _written(
     writing: ShardWork,
     done: set[int],
 ) -> "DataFrame":
-    """Return a frame that writes all shards but those done when its rows, none, are asked for."""
+    """Return an empty frame whose evaluation writes all shards except those in `done`."""
     count = len(writing.points) + 1
     slots = tuple(
         None if number in done else slot for number, slot in enumerate(_slots(spark, count))
@@ -254,7 +254,7 @@ def _written(
 
 
 def _slots(spark: "SparkSession", count: int) -> list[int]:
-    """Return for each shard a number that Spark's hash brings to the partition of that shard."""
+    """Return for each shard a number that Spark's hash maps to the shard's partition."""
     found: dict[int, int] = {}
     start, width = 0, _SLOTS_A_SHARD * count
     while len(found) < count:
@@ -269,7 +269,7 @@ def _slots(spark: "SparkSession", count: int) -> list[int]:
 
 @contextmanager
 def _without_adaptive_plans(spark: "SparkSession") -> Iterator[None]:
-    """Keep Spark from joining or cutting partitions inside: each is a shard."""
+    """Disable merging and splitting of partitions by Spark in the block: each is a shard."""
     before = spark.conf.get(_ADAPTIVE)
     spark.conf.set(_ADAPTIVE, "false")
     try:
@@ -279,7 +279,7 @@ def _without_adaptive_plans(spark: "SparkSession") -> Iterator[None]:
 
 
 def publish_shards(output: JobOutput, points: Sequence[bytes], *, summary: bool) -> None:
-    """Put the files of all shards in their places, the index of the cluster last."""
+    """Move the files of all shards to their final places, the index of the cluster last."""
     folder, work = output.folder, output.work
     numbers = range(len(points) + 1)
     names = [data_name(number) for number in numbers]
@@ -298,12 +298,12 @@ def publish_shards(output: JobOutput, points: Sequence[bytes], *, summary: bool)
 
 
 def _there(work: JobFolder, folder: JobFolder, name: str) -> bytes:
-    """Return a file that an attempt before may have put in its place already."""
+    """Return a file's content; an earlier attempt may have moved it to its final place."""
     return work.read(name) if work.exists(name) else folder.read(name)
 
 
 def uneven_shards(sizes: Sequence[int]) -> list[str]:
-    """Return a warning where one of several shards has most lines: the split points do not fit."""
+    """Return a warning if one of several shards has most lines: the split points do not fit."""
     total, most = sum(sizes), max(sizes, default=0)
     if len(sizes) < 3 or most <= _UNEVEN_SHARE * total:
         return []

@@ -1,1 +1,1 @@
-"""Building what facet questions are answered from."""
+"""Building of the stored facets."""

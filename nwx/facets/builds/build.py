@@ -114,7 +114,7 @@ def build_facets(
         base = None if options.anew else _usable_base(store, options.sites)
         if base is not None and base.notes.sites:
             options = replace(options, sites=Sites(base.notes.sites))
-        # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
+        # Read the stamp first: later writes then make the build stale, and are detected.
         stamp, checks = source.stamp(), source.month_stamps()
         if base is not None and _is_same(base, checks, options):
             return _unchanged(restamped(store, base, stamp), began)
@@ -141,7 +141,7 @@ def _by_key(sites: Sites | None) -> dict[str, str]:
 
 
 def _is_same(base: Build, checks: Mapping[str, str], options: FacetBuildOptions) -> bool:
-    """Return whether a build is what would be built."""
+    """Return whether a build is up to date and was made with the same options."""
     known = base.notes
     wanted = not options.combinations or (known.cube and known.min_captures == options.min_captures)
     return bool(wanted) and known.checks == checks
@@ -155,7 +155,7 @@ def _unchanged(build: Build, began: float) -> FacetBuildReport:
 
 
 class _Builder:
-    """One build, from what changed to the current build of a store."""
+    """A run of a build: reads changed months, and publishes the result in a store."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _Builder:
         )
 
     def _key(self, months: list[str]) -> dict[str, Any]:
-        """Return the key under which parts of a stopped build can be used again."""
+        """Return the key under which parts of an interrupted build can be reused."""
         return {
             "base": self._base.notes.number if self._base else 0,
             "seeds": self._seeds,
@@ -304,7 +304,7 @@ def _new_seeds(folder: Path) -> tuple[int, int]:
 
 
 def _numbers(base: Build) -> dict[str, DenseNumbers]:
-    """Return the numbers that a build has given to URLs and digests."""
+    """Return the numbers of URLs and digests in a build."""
     found = {name: DenseNumbers() for name in NUMBERED}
     for blob in base.notes.id_files:
         arrays = base.arrays(blob)

@@ -1,4 +1,4 @@
-"""Features of cells: groups of captures that are numbered, counted all at once or added to."""
+"""Features of cells (numbered groups of captures): counted in bulk, or updated."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -98,7 +98,7 @@ def count_cells(
     size = len(counts)
     sizes = captures.size_bytes[rows]
     added = sums(cells, sizes, size)
-    # The sizes of varied documents are 0 there.
+    # `captures.sizes` has 0 for documents that vary in size.
     again = sums(documents.cells, captures.sizes[documents.numbers], size)
     unique_bytes = added - again
     if captures.varied is not None:
@@ -176,7 +176,7 @@ def added_features(
     size: int,
     pool: Executor,
 ) -> dict[str, Array]:
-    """Return what new captures add to the features of cells (int64[size]).
+    """Return the amounts that new captures add to the features of cells (int64[size]).
 
     `rows` are the positions in `captures` of all captures of the cells, `cells` their cells. Raises
     EngineError if a number and a cell do not fit into 62 bits.

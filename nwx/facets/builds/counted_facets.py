@@ -1,8 +1,8 @@
 """Facets counted by `nwx spark facets`, as Parquet files.
 
-A folder has `facets.json` (what was counted, and how), `labels.json` (the values of criteria by
-their codes), `captures/month=2013-01/` (one row per capture), `ids/url/` and `ids/digest/` (the
-hashes of the captures' numbers), and `combinations.parquet`, which is readable by itself.
+A folder has `facets.json` (metadata), `labels.json` (the values of criteria by code),
+`captures/month=2013-01/` (one row per capture), `ids/url/` and `ids/digest/` (the hashes of the
+captures' numbers), and `combinations.parquet`, which has values instead of codes.
 """
 
 import json
@@ -74,7 +74,7 @@ class CountedNotes:
 
 
 class CountedFacets:
-    """Counted facets in a folder; what cannot be read raises SourceError."""
+    """Counted facets in a folder; raises SourceError if they cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -120,7 +120,7 @@ class CountedFacets:
         return found
 
     def groupings(self) -> dict[str, dict[str, Array]]:
-        """Return the columns of the combinations by grouping, as a build has them."""
+        """Return the columns of the combinations by grouping, as in a build."""
         frame = self._parquet(COUNTED_COMBINATIONS)
         found = {}
         for (name,), part in sorted(frame.partition_by("grouping", as_dict=True).items()):
@@ -145,14 +145,14 @@ class CountedFacets:
 
 
 def labels_json(labels: Mapping[str, Sequence[str]]) -> bytes:
-    """Return the values of criteria by their codes as JSON."""
+    """Return the values of criteria, in the order of their codes, as JSON."""
     return json.dumps(dict(labels)).encode()
 
 
 def combinations_frame(
     groupings: Mapping[str, Mapping[str, Array]], labels: Callable[[str], Sequence[str]]
 ) -> pl.DataFrame:
-    """Return combinations, columns of codes by grouping, as a table of their values."""
+    """Return combinations, given as columns of codes by grouping, as a table of values."""
     pieces = [_grouping_frame(name, columns, labels) for name, columns in groupings.items()]
     schema: dict[str, pl.DataType] = {"grouping": pl.String()}
     schema |= {one.value: pl.String() for one in _CRITERIA}
@@ -224,7 +224,7 @@ def _stamps(counted: CountedFacets, engine: Engine) -> Checks:
 
 
 def _write(draft: BuildDraft, counted: CountedFacets, progress: ShowProgress) -> int:
-    """Write the blobs of a build, and return how many combinations it has."""
+    """Write the blobs of a build, and return its number of combinations."""
     names = counted.months
     months = {}
     for done, name in enumerate(names, 1):

@@ -33,7 +33,7 @@ _FIRST = (
     Criterion.SIZE,
     Criterion.DEPTH,
 )
-# What leaves the fewest captures that repeat others comes first, then what refines most.
+# First the criteria that leave the fewest repeating captures, then those that refine most.
 _ORDER = tuple(dict.fromkeys((*_FIRST, *CUBE)))
 _COUNTED_AT_ONCE = 1 << 26
 _MOST_CELLS = np.iinfo(np.int32).max
@@ -76,7 +76,7 @@ class Grouping:
         return grouping_name(self.criteria)
 
     def columns(self, status: int) -> dict[str, Array]:
-        """Return the columns of the combinations as they are stored, of a status by its code."""
+        """Return the combinations as stored columns, with the code of their status."""
         size = len(self.features["captures"])
         columns = {Criterion.STATUS.value: np.full(size, status, dtype=np.uint8)}
         columns |= {name.value: narrow(codes) for name, codes in self.codes.items()}
@@ -177,7 +177,7 @@ class _Counter:
         return refined
 
     def _features(self, grouping: Grouping, counts: Array, split: Array) -> dict[str, Array]:
-        """Return the features of a grouping, which it has but for the split cells."""
+        """Return the features of a grouping; only those of `split` cells must be counted."""
         features, rows, cells = grouping.features, grouping.rows, grouping.cells
         repeating = grouping.repeating
         if self._before is not None:
@@ -192,7 +192,7 @@ class _Counter:
                     name: np.where(known, found[name] + more[name], features[name])
                     for name in STORED_FEATURES
                 }
-            # Only few cells are new ones, and none of all others is looked at.
+            # Few cells are new: skip the captures of all others.
             some = np.flatnonzero(split[cells])
             rows, cells = rows[some], cells[some]
             repeating = repeating[0][some], repeating[1][some]
@@ -227,13 +227,13 @@ class _Counter:
 
 
 def _open(repeating: Array, cells: Array, wanted: Array) -> Array:
-    """Return the places of captures that may repeat others of the wanted cells."""
+    """Return the positions of captures that may repeat others of the wanted cells."""
     places = np.flatnonzero(repeating)
     return places if wanted.all() else places[wanted[cells[places]]]
 
 
 def _frequent(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
-    """Return the keys that occur often, how often, and the place of each key among them, or -1."""
+    """Return the frequent keys, their counts, and each key's position among them, or -1."""
     if size <= max(_COUNTED_AT_ONCE, 2 * len(keys)):
         counts = np.bincount(keys, minlength=size)
         often = np.flatnonzero(counts >= max(least, 1))
@@ -244,7 +244,7 @@ def _frequent(keys: Array, size: int, least: int) -> tuple[Array, Array, Array]:
 
 
 def _places(often: Array, size: int) -> Array:
-    """Return the place of each number below `size` in `often`, -1 if it is not there (int32)."""
+    """Return the position in `often` of each number below `size`, or -1 (int32)."""
     if len(often) > _MOST_CELLS:
         check_bits(64)
     places = np.full(size, -1, dtype=np.int32)

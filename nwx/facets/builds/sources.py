@@ -37,8 +37,8 @@ class CaptureFrame:
 class ArchiveCaptures:
     """The captures index of an archive.
 
-    A stamp differs whenever captures were written or deleted, that of a month whenever its captures
-    changed.
+    Its stamp changes whenever captures are written or deleted, the stamp of a month whenever its
+    captures change.
     """
 
     def __init__(self, store: FacetStore) -> None:
@@ -89,7 +89,7 @@ PARQUET_COLUMNS: dict[str, tuple[str, Any]] = {
 """The column and its type for each field of the captures index."""
 
 EXPORT_NOTE = "_nwx.json"
-"""What an export says of itself: the stamp and the months of the captures it was made from."""
+"""The file with an export's metadata: the stamp and the month stamps of its captures."""
 
 _FILE_ROWS = 1_000_000
 _MONTH = "month="
@@ -145,7 +145,7 @@ class ParquetSource:
 
     def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
         """Stream the captures of these months (`201301`), or of all, from a mark on."""
-        # An export keeps captures without a valid month in one folder.
+        # An export has captures without a valid month in one folder.
         wanted = None if months is None else {_folder_month(month) for month in months}
         last: tuple[str, str, int] = ("", "", 0)
         if after:
@@ -174,11 +174,11 @@ class ParquetSource:
 
 
 CaptureSource = ArchiveCaptures | ParquetSource
-"""Where captures come from."""
+"""A source of captures for a build."""
 
 
 def capture_rows_in(path: str) -> int:
-    """Return how many captures a Parquet file has; raises SourceError if it cannot be read."""
+    """Return the number of captures in a Parquet file; raises SourceError if unreadable."""
     with _reading(path):
         lazy = pl.scan_parquet(path, hive_partitioning=False)
         return int(lazy.select(pl.len()).collect().item())
@@ -239,7 +239,7 @@ class CapturePart:
 
 
 class CaptureParts:
-    """The parts in a folder, with the labels and numbers that they share with a build before."""
+    """The parts in a folder, with labels and numbers that extend those of the previous build."""
 
     def __init__(
         self, folder: Path, labels: Labels, ids: dict[str, DenseNumbers], key: Any
@@ -301,7 +301,7 @@ class CaptureParts:
         self.parts.append(part)
 
     def month(self, name: str) -> dict[str, Array]:
-        """Return the columns of a month (`2013-01`), of all parts together."""
+        """Return the columns of a month (`2013-01`) from all parts."""
         pieces = []
         for number, part in enumerate(self.parts):
             if name in part.months:
