@@ -160,8 +160,8 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
     def delete(self, index: IndexName, ids: Collection[str]) -> int:
         """Delete entries, for dates in the main index only; return the number deleted.
 
-        Pictures are also deleted by document id. Raises UsageError for facets, inlinks, crawls,
-        queue and access.
+        Pictures are also deleted by document id. Raises UsageError for indices that are declared
+        undeletable (`nwx.engine.indices.declarations`).
         """
 
     @abstractmethod
@@ -181,7 +181,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         """Return the entry store of an index that is declared to have small entries."""
 
     def quality_index(self) -> "QualityIndex":
-        """Return the index of playback quality and of the states of crawl monitors."""
+        """Return the index of playback scores and of the states of crawl monitors."""
         from nwx.engine.indices.quality_index import QualityIndex
 
         return QualityIndex(self.entry_store(IndexName.QUALITY))

@@ -1,1 +1,1 @@
-"""The indices of an archive, each declared once, and the store of those with small entries."""
+"""The indices of an archive, each declared once, and the store for small entries."""

@@ -1,4 +1,4 @@
-"""Aliases of URLs, and the log of changes of captures and aliases that followers read."""
+"""Aliases of URLs, and the log of changes to captures and aliases that followers read."""
 
 import hashlib
 import time
@@ -21,7 +21,7 @@ _MOST_STEPS = 32
 
 
 class Alias(NamedTuple):
-    """The urlkeys of an alias and of its target; without a target it is to be removed."""
+    """The urlkeys of an alias and its target; an empty target removes the alias."""
 
     alias: str
     target: str
@@ -45,11 +45,11 @@ class Aliases:
         return (Alias(*pair) for pair in sorted(self._targets.items()))
 
     def target(self, urlkey: str) -> str:
-        """Return the target of an alias, "" if it is none."""
+        """Return the target of an alias, "" if the urlkey is not one."""
         return self._targets.get(urlkey, "")
 
     def resolved(self, urlkey: str) -> str:
-        """Return the urlkey that captures of a urlkey are listed under."""
+        """Return the urlkey under which captures of a urlkey are listed."""
         seen = set[str]()
         while urlkey in self._targets and urlkey not in seen and len(seen) < _MOST_STEPS:
             seen.add(urlkey)
@@ -61,7 +61,7 @@ class Aliases:
         return self._members.get(urlkey, [])
 
     def through(self, urlkey: str) -> list[str]:
-        """Return a urlkey and the aliases that lead to it, directly or by others."""
+        """Return a urlkey and the aliases that lead to it, directly or through others."""
         found, fresh = {urlkey: None}, {urlkey}
         while fresh:
             fresh = {one for one, to in self._targets.items() if to in fresh} - found.keys()
@@ -84,7 +84,7 @@ class Aliases:
 class AliasIndex(EntryIndex):
     """The index aliases of an engine.
 
-    Changes take effect at once in every process, or after `seconds` where looking for them takes a
+    Changes take effect at once in every process, or after `seconds` if checking for them takes a
     request.
     """
 
@@ -95,7 +95,7 @@ class AliasIndex(EntryIndex):
         self._known: Mapping[str, Aliases] = {}
 
     def of(self, collection: str) -> Aliases | None:
-        """Return the aliases of a collection, for "" of all; None without any."""
+        """Return the aliases of a collection, "" for all collections; None without any."""
         now = time.monotonic() if self._seconds else 0.0
         if now - self._looked < self._seconds:
             return self._known.get(collection)
@@ -110,7 +110,7 @@ class AliasIndex(EntryIndex):
         return self._known.get(collection)
 
     def change(self, collection: str, aliases: Collection[Alias]) -> None:
-        """Store aliases; remove those without a target and those of themselves."""
+        """Store aliases; remove those without a target and those that are their own target."""
         self._looked = -self._seconds
         kept = {one.alias: one.target for one in aliases}
         gone = [alias for alias, target in kept.items() if target in ("", alias)]
@@ -130,13 +130,13 @@ class AliasIndex(EntryIndex):
 
 
 def _id(collection: str, alias: str) -> str:
-    # Elasticsearch takes ids of 512 bytes, and urlkeys are longer.
+    # Elasticsearch limits ids to 512 bytes, and urlkeys may be longer.
     return hashlib.sha256(f"{collection} {alias}".encode("utf-8", "replace")).hexdigest()
 
 
 KEYS_AT_ONCE = 10_000
 KEPT_DAYS = 30
-"""The keys of deleted captures are kept so long."""
+"""The number of days for which the keys of deleted captures are kept."""
 
 _WORTH_AN_ENTRY = 1_000
 _READ_AT_ONCE = 500
@@ -144,7 +144,7 @@ _HEAD = "head"
 
 
 class LoggedKind(StrEnum):
-    """What an entry of the log is about."""
+    """The subject of a log entry."""
 
     CAPTURES = "captures"
     DELETED = "deleted"
@@ -153,9 +153,9 @@ class LoggedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
-    """An entry of the log: the first captures between two marks, so many, or keys.
+    """A log entry: the first `captures` captures between two marks, or keys.
 
-    `until` is the last day (YYYYMMDD) on which the keys of deleted captures are kept.
+    For deleted captures, `until` is the last day (YYYYMMDD) on which their keys are kept.
     """
 
     number: int
@@ -168,9 +168,9 @@ class LoggedChange:
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """The number of the last entry of a log, and the mark that its captures reach to.
+    """The number of the last entry of a log, and the mark up to which captures are logged.
 
-    No entry up to `searched` has to be forgotten; the last that was is `forgotten`.
+    Entries up to `searched` need not be removed any more; `forgotten` is the last one removed.
     """
 
     number: int
@@ -183,7 +183,7 @@ class ChangeLog(EntryIndex):
     """The index changes of an engine; any number of processes add to it."""
 
     def head(self, collection: str) -> LogHead | None:
-        """Return where the log of a collection ends, None where there is none."""
+        """Return the head of a collection's log, None if it has no log."""
         id = _entry_id(collection, _HEAD)
         entry = self._store.get([id]).get(id)
         if entry is None:
@@ -192,7 +192,7 @@ class ChangeLog(EntryIndex):
         return LogHead(entry["number"], entry.get("until", ""), searched, forgotten)
 
     def begin(self, collection: str, aliases: AliasIndex) -> LogHead:
-        """Return where the log of a collection ends; begin one, with its aliases, if missing."""
+        """Return the head of a collection's log; begin one, with its aliases, if missing."""
         head = self.head(collection)
         if head is not None:
             return head
@@ -213,7 +213,7 @@ class ChangeLog(EntryIndex):
     ) -> None:
         """Log the first captures stored up to `end`, unless the head has moved on.
 
-        The last of them has the `mark`; few, up to `end`, are put together with those before.
+        The last of them has the `mark`. If they reach `end`, a small previous entry is merged in.
         """
         last = _entry_id(collection, f"{head.number:020}")
         ids = (_entry_id(collection, _HEAD), last)
@@ -242,7 +242,7 @@ class ChangeLog(EntryIndex):
         return [one for one in captures if one.collection in kept]
 
     def add_deleted(self, captures: Iterable[Capture], aliases: AliasIndex) -> None:
-        """Log captures that were deleted, under the urlkeys that they were listed under."""
+        """Log deleted captures, under the urlkeys by which they were listed."""
         for collection, some in groupby(sorted(captures, key=_collection), key=_collection):
             listed = (aliases.of(collection) or Aliases()).resolved
             keys = [
@@ -270,7 +270,7 @@ class ChangeLog(EntryIndex):
         self.forget(collection)
 
     def forget(self, collection: str) -> None:
-        """Remove what was logged of captures that were deleted more than `KEPT_DAYS` ago."""
+        """Remove log entries of captures deleted more than KEPT_DAYS ago."""
         head = self.head(collection)
         if head is None:
             return
@@ -293,11 +293,11 @@ class ChangeLog(EntryIndex):
         self._store.update([id], change)
 
     def is_kept(self, collection: str) -> bool:
-        """Return whether changes of a collection are logged: somebody has asked for them."""
+        """Return whether changes of a collection are logged, as a follower has requested them."""
         return self._store.is_made() and self.head(collection) is not None
 
     def after(self, collection: str, number: int) -> Iterator[LoggedChange]:
-        """Stream the entries after a number."""
+        """Yield the log entries after a number."""
         head = self.head(collection) or LogHead(0, "")
         for begin in range(number + 1, head.number + 1, _READ_AT_ONCE):
             some = range(begin, min(begin + _READ_AT_ONCE, head.number + 1))
@@ -325,7 +325,7 @@ def _entry_id(collection: str, name: str) -> str:
 def _added(
     collection: str, head: IndexEntry | None, kind: LoggedKind, values: IndexEntry
 ) -> dict[str, IndexEntry | None]:
-    """Return the entries to write for a new one: itself, and the head moved on to it."""
+    """Return the entries to write for a new log entry: itself, and the head advanced to it."""
     number = (head or {"number": 0})["number"] + 1
     head_id, id = (
         _entry_id(collection, _HEAD),

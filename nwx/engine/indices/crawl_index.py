@@ -1,4 +1,4 @@
-"""Engine interface for crawls: versions of crawl specifications, and scores, as entries."""
+"""Engine interface for crawls: versions of crawl specifications, and scores, and their entries."""
 
 import time
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ class LinkScore(NamedTuple):
     """The relevance of a link, in [0, 1], None if blacklisted.
 
     `role` is the role of the link on its page. `parts` are the components of the relevance, by
-    name; `reason` names the deciding one in words. `words` are those of its anchor, not stored.
+    name; `reason` describes the deciding one. `words` are those of its anchor, and not stored.
     """
 
     url: str
@@ -81,7 +81,7 @@ class StoredSpecification:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedVersion:
-    """How many documents were analysed at a version, and how many URLs their links lead to."""
+    """The number of documents analysed with a version, and of URLs that they link to."""
 
     version: str
     documents: int
@@ -103,7 +103,7 @@ class CrawlIndex(ABC):
     def specification(
         self, name: str, version: str = "", number: int | None = None
     ) -> StoredSpecification | None:
-        """Return the last saved specification of a crawl, or that of a version or number."""
+        """Return the last saved specification of a crawl, or the one of a version or number."""
 
     def save_specification(
         self, name: str, version: str, text: str, expected: int | None = None
@@ -141,15 +141,15 @@ class CrawlIndex(ABC):
 
     @abstractmethod
     def remove_specification(self, name: str) -> bool:
-        """Remove a crawl, all that was saved of it and its scores; return whether it was there."""
+        """Remove all specifications and scores of a crawl; return whether there were any."""
 
     @abstractmethod
     def analysed(self, crawl: str, version: str, ids: Collection[str]) -> set[str]:
-        """Return the ids of the documents that have scores of this version."""
+        """Return which of these documents have scores of a version, by id."""
 
     @abstractmethod
     def analysed_versions(self, crawl: str) -> list[AnalysedVersion]:
-        """Return the versions that have scores, the one that scores were put for last first."""
+        """Return the versions that have scores, the last written first."""
 
     @abstractmethod
     def put_scores(self, scores: Sequence[DocumentScore]) -> None:
@@ -157,18 +157,18 @@ class CrawlIndex(ABC):
 
     @abstractmethod
     def remove_documents(self, ids: Collection[str], urls: Collection[str]) -> int:
-        """Remove scores of documents, and links to these URLs or whose best mention is there.
+        """Remove scores of documents, and links to these URLs or best mentioned on them.
 
         Returns the number of entries removed.
         """
 
     @abstractmethod
     def document_scores(self, crawl: str, version: str = "") -> Iterator[DocumentScore]:
-        """Stream the scores of all documents, by the documents' ids."""
+        """Yield the scores of all documents, ordered by document id."""
 
     @abstractmethod
     def score_values(self, crawl: str, version: str = "") -> Iterator[tuple[str, float]]:
-        """Stream the ids and scores of all documents, in no order.
+        """Yield the ids and scores of all documents, unordered.
 
         The links of the documents, which are most of the data, are not read.
         """
@@ -213,7 +213,7 @@ def link_key(url: str, host: str) -> bytes:
 
 @lru_cache(maxsize=65_536)
 def host_key(host: str) -> bytes:
-    """Return the bytes that the keys of all URLs of a host begin with."""
+    """Return the common prefix of the keys of all URLs of a host."""
     return blake2b(host.encode("utf-8", "surrogatepass"), digest_size=_HOST_BYTES).digest()
 
 
@@ -262,14 +262,14 @@ def _link(link: LinkScore) -> IndexEntry:
 
 
 def score_from_entry(entry: Mapping[str, Any]) -> DocumentScore:
-    """Return the scores of a document of an entry."""
+    """Return the scores of a document from an entry."""
     links = tuple(from_mapping(LinkScore, link) for link in entry.get("links", ()))
     counts = zip(entry.get("entities", ()), entry.get("entity_counts", ()), strict=True)
     return from_mapping(DocumentScore, entry, links=links, entities=tuple(counts))
 
 
 def encodable_score(score: DocumentScore) -> DocumentScore:
-    """Return scores with question marks for what UTF-8 cannot hold."""
+    """Return scores with question marks for characters that UTF-8 cannot encode."""
     links = tuple(
         LinkScore(
             _encodable(link.url), link.relevance, link.role, link.parts, _encodable(link.reason)
@@ -297,12 +297,12 @@ def link_entry(crawl: str, version: str, link: ScoredLink, host: str) -> IndexEn
 
 
 def link_from_entry(entry: Mapping[str, Any]) -> ScoredLink:
-    """Return the best link to a URL of an entry."""
+    """Return the best link to a URL from an entry."""
     return from_mapping(ScoredLink, entry)
 
 
 def best_of(scores: Iterable[DocumentScore]) -> dict[str, ScoredLink]:
-    """Return the best link to each URL that documents link to; the first of equal ones."""
+    """Return the best link to each URL that documents link to; the first on ties."""
     best: dict[str, ScoredLink] = {}
     for score in scores:
         for link in score.links:

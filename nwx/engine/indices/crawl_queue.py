@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 LEASE_SECONDS = 600.0
-"""How long a lease lasts where nobody says otherwise."""
+"""The default duration of a lease."""
 
 MOST_LEASED_AHEAD = 2 * 86_400.0
-"""A lease that seems to last longer, in seconds, was given before the clock was set back."""
+"""A lease that seems to last longer than this was given before the clock was set back."""
 
 
 class UrlState(StrEnum):
@@ -101,11 +101,11 @@ class LeaseLimits:
 
 NO_LIMITS = LeaseLimits()
 LimitsOf = Callable[[str], LeaseLimits]
-"""Gives the limits of a crawl by its name."""
+"""Returns the limits of a crawl by its name."""
 
 
 def no_limits(crawl: str) -> LeaseLimits:
-    """Return limits that bound nothing, for any crawl."""
+    """Return unlimited leases for any crawl."""
     return NO_LIMITS
 
 
@@ -137,7 +137,7 @@ class CrawlQueue(ABC):
     ) -> list[QueuedUrl]:
         """Lease at most `count` waiting URLs, by highest priority, then oldest first.
 
-        Nobody else gets them until they are released, or the lease expires unfinished. "" means all
+        No one else gets them until they are released, or the lease expires unfinished. "" means all
         hosts, and all crawls.
         """
 
@@ -150,7 +150,7 @@ class CrawlQueue(ABC):
 
     @abstractmethod
     def release(self, leases: Sequence[str]) -> int:
-        """Let leased URLs wait again; return of how many that is new."""
+        """Return leased URLs to the state waiting; return how many were still leased."""
 
     @abstractmethod
     def counts(self, crawl: str = "") -> QueueCounts:
@@ -158,7 +158,7 @@ class CrawlQueue(ABC):
 
     @abstractmethod
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
-        """Stream all URLs of a crawl in order of insertion; "" means all crawls."""
+        """Yield all URLs of a crawl in order of insertion; "" means all crawls."""
 
     @abstractmethod
     def crawls(self) -> list[str]:
@@ -166,46 +166,46 @@ class CrawlQueue(ABC):
 
     @abstractmethod
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Forget which URLs were found on these pages; return how many."""
+        """Clear `via` of URLs found on these pages; return how many were changed."""
 
     @abstractmethod
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield inconsistencies with the URLs: the crawl or host concerned, and the problem."""
+        """Yield counts inconsistent with the URLs: the crawl or host concerned, and the problem."""
 
 
 class OutboxEntry(NamedTuple):
-    """An update that waits to be sent, and its number, which grows with the order."""
+    """An update waiting to be sent, and its number, which grows in the order of adding."""
 
     number: int
     update: UrlUpdate
 
 
 class UpdateOutbox(ABC):
-    """Updates that are to be sent to queues elsewhere, in order, until they were taken there."""
+    """Updates to send to queues elsewhere, in order, kept until these have accepted them."""
 
     @abstractmethod
     def sender(self) -> str:
-        """Return the name by which queues know this outbox; no other has it."""
+        """Return the unique name that identifies this outbox to queues."""
 
     @abstractmethod
     def add(self, updates: Sequence[UrlUpdate], queue: str) -> None:
-        """Add updates for the queue at an address; safe on disk when it returns."""
+        """Add updates for the queue at an address, durably."""
 
     @abstractmethod
     def pending(self, queue: str, limit: int) -> list[OutboxEntry]:
-        """Return the first updates that wait for a queue, in their order."""
+        """Return the first updates waiting for a queue, in order."""
 
     @abstractmethod
     def delivered(self, queue: str, up_to: int) -> None:
-        """Remove what `pending` returned for a queue, up to a number."""
+        """Remove the updates returned by `pending` for a queue, up to a number."""
 
     @abstractmethod
     def forget_pages(self, urls: Collection[str]) -> int:
-        """Delete data on these pages from updates; return the number changed or removed.
+        """Delete data about these pages from updates; return the number changed or removed.
 
         Updates that would fetch these pages again are removed.
         """
 
     @abstractmethod
     def queues(self) -> dict[str, int]:
-        """Return the addresses of the queues that updates wait for, and how many do."""
+        """Return the number of waiting updates by address of their queue."""

@@ -15,10 +15,10 @@ from nwx.model import IndexName
 
 
 class IndexKind(StrEnum):
-    """How an index is made.
+    """How an index is created.
 
     `IMPORTED` indices are written by imports and exist since the first version. `BUILT` indices are
-    replaced by a build. `ENTRIES` are indices of small entries, made on the first write.
+    replaced by a build. `ENTRIES` are indices of small entries, created on the first write.
     """
 
     IMPORTED = "imported"
@@ -32,10 +32,10 @@ class EntryFields:
 
     `filtered` fields can be used in conditions and groups, and so can `lists`: fields with several
     values, with the name of a single value. `orders` are the orders of answers, the default one
-    first. `read` are further fields that can be read alone. `table` is the table in the embedded
-    engine. If the entries can be made again, `is_durable` is False: writes do not wait for the
-    disk. `log` selects the entries that are never changed or deleted. `has_version` is for entries
-    needed by each request: `EntryStore.version`.
+    first. `read` are additional fields that can be read alone. `table` is the table in the embedded
+    engine. If the entries can be rebuilt, `is_durable` is False: writes do not wait for the disk.
+    `log` selects the entries that are never changed or deleted. `has_version` is for entries needed
+    by each request: `EntryStore.version`.
     """
 
     filtered: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class IndexDeclaration:
     deleted one by one. `visible` names the class of entries visible to a viewer; without it no
     small entries are visible. `entries_each` and `entry_bytes` are the number of entries per
     capture and the size of an entry, for indices where that decides the number of shards.
-    `made_by` says what makes the index anew, if it can be.
+    `made_by` says how to rebuild the index, if that is possible.
     """
 
     name: IndexName
@@ -205,5 +205,5 @@ INDICES: Mapping[IndexName, IndexDeclaration] = {one.name: one for one in _DECLA
 
 
 def indices_of(*kinds: IndexKind) -> tuple[IndexName, ...]:
-    """Return the names of the indices of some kinds, in their order."""
+    """Return the names of the indices of these kinds, in the order of declaration."""
     return tuple(one.name for one in INDICES.values() if one.kind in kinds)

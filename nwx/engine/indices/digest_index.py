@@ -1,7 +1,7 @@
-"""Further digests of payloads: captures with a SHA-1 are found by the SHA-256 too, and vice versa.
+"""Additional digests of payloads: captures with a SHA-1 are found by SHA-256 too, and vice versa.
 
-An entry has a digest that no capture needs to have as its id, and in `digests` those that captures
-with the same payload have. The states of the index are what an archive keeps for later imports.
+The id of an entry is a digest, which no capture needs to have; `digests` are the digests that
+captures with the same payload have. The states of the index are settings for later imports.
 """
 
 import re
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nwx.engine.base import Engine
 
 DigestPair = tuple[str, str]
-"""A further digest of a payload, and the one that its captures have; both in normal form."""
+"""An additional digest of a payload, and the one that its captures have; both in normal form."""
 
 _STATE = "kept"
 _SCOPE = "scope-"
@@ -35,7 +35,7 @@ _AT_ONCE = 1_000
 class DigestIndex(EntryIndex):
     """The index digests of an engine.
 
-    Where looking takes a request, a missing index is looked for again after `seconds`.
+    If checking takes a request, a missing index is checked for again after `seconds`.
     """
 
     def __init__(self, store: EntryStore, seconds: float = 0.0) -> None:
@@ -43,30 +43,30 @@ class DigestIndex(EntryIndex):
         self._seconds, self._missing_until = seconds, 0.0
 
     def is_kept(self) -> bool:
-        """Return whether imports are to add further digests."""
+        """Return whether imports must add additional digests."""
         return self.state(_STATE) == b"1"
 
     def keep(self, *, wanted: bool) -> None:
-        """Let later imports add further digests, or no more."""
+        """Set whether later imports add additional digests."""
         if wanted != self.is_kept():
             self.put_state(_STATE, b"1" if wanted else b"0")
 
     def enrichers(self) -> tuple[str, ...]:
-        """Return the names of the enrichers that imports are to run."""
+        """Return the names of the enrichers that imports must run."""
         return tuple((self.state(_ENRICHERS) or b"").decode().split())
 
     def keep_enrichers(self, names: Collection[str]) -> None:
-        """Let later imports run these enrichers, and no others."""
+        """Set the enrichers that later imports run."""
         if tuple(names) != self.enrichers():
             self.put_state(_ENRICHERS, " ".join(names).encode())
 
     def scope(self, collection: str) -> str:
-        """Return whose captures are offered for a collection (DEDUP_SCOPES), by default all."""
+        """Return the scope of captures offered for a collection (DEDUP_SCOPES), by default all."""
         kept = (self.state(_SCOPE + collection) or self.state(_SCOPE) or b"").decode()
         return kept if kept in DEDUP_SCOPES else DEDUP_SCOPES[0]
 
     def keep_scope(self, scope: str, collections: Iterable[str]) -> None:
-        """Keep the scope of collections, "" for all that have none of their own."""
+        """Store the scope of collections; "" sets the default of those without one."""
         for collection in collections:
             self.put_state(_SCOPE + collection, scope.encode())
 
@@ -79,16 +79,16 @@ class DigestIndex(EntryIndex):
         return made
 
     def same(self, digest: str) -> tuple[str, ...]:
-        """Return a digest, and those that captures with the same payload have."""
+        """Return a digest, and the digests that captures with the same payload have."""
         return (digest, *self.held([digest]).get(digest, ()))
 
     def held(self, further: Collection[str]) -> dict[str, list[str]]:
-        """Return for some further digests those that captures with the same payload have."""
+        """Return, by additional digest, the digests that captures with the same payload have."""
         found = self._store.get(further) if further and self.is_made() else {}
         return {id: entry["digests"] for id, entry in found.items()}
 
     def add(self, pairs: Iterable[DigestPair]) -> int:
-        """Store pairs; return how many digests were new."""
+        """Store pairs; return the number of additional digests with new pairs."""
         wanted = defaultdict[str, set[str]](set)
         for further, known in pairs:
             wanted[further].add(known)
@@ -98,14 +98,14 @@ class DigestIndex(EntryIndex):
         return added
 
     def pairs(self) -> Iterator[DigestPair]:
-        """Stream all pairs, in the order of the further digests."""
+        """Yield all pairs, in the order of the additional digests."""
         if self.is_made():
             for entry in self._store.find():
                 for known in entry["digests"]:
                     yield entry["id"], known
 
     def remove(self, known: Collection[str]) -> int:
-        """Remove the pairs of digests that no capture has any more; return how many there were."""
+        """Remove the pairs of digests that no capture has any more; return how many changed."""
         gone, removed = set(known), 0
         for some in batches(sorted(gone) if self.is_made() else (), _AT_ONCE):
             found = [entry["id"] for entry in self._store.find({"digests": tuple(some)})]
@@ -113,7 +113,7 @@ class DigestIndex(EntryIndex):
         return removed
 
     def further(self, known: str) -> list[str]:
-        """Return the further digests of the payload of captures that have a digest."""
+        """Return the additional digests of the payload of captures with a digest."""
         if not self.is_made():
             return []
         return [entry["id"] for entry in self._store.find({"digests": known})]
@@ -151,9 +151,9 @@ def _widened(node: Node, index: DigestIndex) -> Node:
 
 
 def held_digest(engine: "Engine", digest: str) -> str:
-    """Return the digest that the captures of a payload have, for a rule about a further digest.
+    """Return the digest that the captures of a payload have, for a rule on an additional digest.
 
-    Raises UsageError if they have several: each needs a rule of its own.
+    Raises UsageError if they have several: each needs a separate rule.
     """
     same = engine.digests.same(digest)
     held = [one for one in same if next(engine.captures_of_digest(one), None)] if same[1:] else []
@@ -185,7 +185,7 @@ def _without(
 
 
 def pair_faults(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the ids of entries that are no pairs of digests of different kinds, with a message."""
+    """Yield the ids of entries that do not pair digests of different kinds, with a message."""
     for entry in entries:
         digests = [str(entry["id"]), *entry["digests"]]
         kinds = [_kind(one) for one in digests]

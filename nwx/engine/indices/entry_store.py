@@ -1,4 +1,4 @@
-"""Engine interface for small entries: one store per index declared to have some."""
+"""Engine interface for small entries: one store per index declared to have them."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -12,26 +12,26 @@ from nwx.model import IndexStats
 
 EntryValue = str | int | float
 EntryFilter = Mapping[str, EntryValue | tuple[EntryValue, ...]]
-"""Conditions by field: it has the value, or one of several; a list has it among its own."""
+"""Conditions by field: it equals the value, or one of several; a list contains it."""
 
 EVERY_ENTRY: EntryFilter = {}
 
 
 class OrderField(NamedTuple):
-    """A field that entries are sorted by."""
+    """A field by which entries are sorted."""
 
     field: str
     descending: bool = False
 
 
 EntryOrder = tuple[OrderField, ...]
-"""The fields that entries are sorted by; ties are broken by id, ascending."""
+"""The fields by which entries are sorted; ties are broken by id, ascending."""
 
 BY_ID: EntryOrder = ()
 
 
 class EntryGroup(NamedTuple):
-    """The entries that have a value, and the mean of the field asked for."""
+    """The number of entries with a value, and their mean of the requested field."""
 
     value: str
     entries: int
@@ -52,7 +52,7 @@ class Totals:
 
 
 class GroupSums:
-    """The entries of each value, and the sum of a field of them."""
+    """Sums up, for each value, its entries and a field of them."""
 
     def __init__(self) -> None:
         self._entries: defaultdict[str, int] = defaultdict(int)
@@ -96,11 +96,11 @@ def _holds(found: Any, value: EntryValue | tuple[EntryValue, ...]) -> bool:
 
 
 Change = Callable[[Mapping[str, IndexEntry | None]], Mapping[str, IndexEntry | None]]
-"""Gives what is to be written by id, from what there is of some ids; None stands for no entry."""
+"""Returns the entries to write, from the present ones, both by id; None means no entry."""
 
 
 class StatefulIndex(ABC):
-    """An index that is made on the first write, with named states beside its entries."""
+    """An index created on the first write, with named states in addition to its entries."""
 
     @abstractmethod
     def is_made(self) -> bool:
@@ -120,7 +120,7 @@ class StatefulIndex(ABC):
 
 
 class EntryStore(StatefulIndex):
-    """The entries of an index, dictionaries as in its mapping; any number of processes use it.
+    """The entries of an index, dictionaries as in its mapping, for any number of processes.
 
     Writes are visible at once, also during an import.
     Conditions, orders and groups use the fields that the index declares
@@ -135,8 +135,8 @@ class EntryStore(StatefulIndex):
     def update(self, ids: Collection[str], change: Change) -> Mapping[str, IndexEntry | None]:
         """Change the entries of these ids atomically; return the written entries.
 
-        If another process writes some of them meanwhile, `change` is called again with their ids.
-        It may add others. Raises EngineBusyError if others keep writing them.
+        If another process writes some of them meanwhile, `change` is called again with these.
+        It may add other ids. Raises EngineBusyError if other processes keep writing them.
         """
 
     @abstractmethod
@@ -145,7 +145,7 @@ class EntryStore(StatefulIndex):
 
     @abstractmethod
     def delete(self, ids: Collection[str]) -> int:
-        """Delete entries; return how many there were."""
+        """Delete entries; return the number deleted."""
 
     @abstractmethod
     def find(
@@ -155,17 +155,17 @@ class EntryStore(StatefulIndex):
         limit: int | None = None,
         offset: int = 0,
     ) -> Iterator[IndexEntry]:
-        """Stream the entries that match."""
+        """Yield the matching entries."""
 
     @abstractmethod
     def count(self, where: EntryFilter = EVERY_ENTRY) -> int:
-        """Return how many entries match."""
+        """Return the number of matching entries."""
 
     @abstractmethod
     def totals(self, where: EntryFilter, groups: Mapping[str, int], mean: str) -> Totals:
-        """Count the entries that match, in total and by at most N values of each group field.
+        """Count the matching entries, in total and for at most N values of each group field.
 
-        `groups` gives N for each field; `mean` is the first sort field of the index.
+        `groups` has N for each field; `mean` is the first sort field of the index.
         """
 
     @abstractmethod
@@ -182,7 +182,7 @@ class EntryStore(StatefulIndex):
 
     @abstractmethod
     def stats(self) -> IndexStats:
-        """Return the number of entries, and the bytes that they take with the states."""
+        """Return the number of entries, and the bytes stored, states included."""
 
 
 class EntryIndex(StatefulIndex):

@@ -1,4 +1,4 @@
-"""Engine interface for pictures: images with their measures, and page texts on them."""
+"""Engine interface for pictures: images with their measures, and texts of pages about them."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from nwx.query.question import NONE_HIDDEN, HiddenDocuments
 from nwx.query.words import PictureQuery, picture_words, resolve_picture_query
 
 MOST_APPEARANCES = 1_000
-"""So many appearances are kept of the images of one URL: a logo is on every page of a site."""
+"""The most appearances kept for the images of one URL, as a logo is on every page of a site."""
 
 SIMILAR_BITS = 10
-"""Pictures are similar when at most so many of the 64 bits of their hashes differ."""
+"""Pictures are similar if at most this many of the 64 bits of their hashes differ."""
 
 PICTURE_WINDOW = 10_000
 """The number of pictures that pages can reach."""
@@ -42,7 +42,7 @@ COLOURS = (
 
 
 class ImageSize(StrEnum):
-    """How large a picture is, by the longer side: below 64, below 300, below 1,000 pixels."""
+    """The size of a picture, by its longer side: below 64, 300, 1,000 pixels, or larger."""
 
     ICON = "icon"
     SMALL = "small"
@@ -56,7 +56,7 @@ SIZE_LIMITS = {
     ImageSize.MEDIUM: (300, 1_000),
     ImageSize.LARGE: (1_000, (1 << 31) - 1),
 }
-"""The shortest longer side of each size, and the first that is too long."""
+"""The bounds of the longer side for each size: from, and up to but excluding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class Picture:
 
     The capture is the first one that was measured. `hash` is a perceptual hash of 64 bits, None if
     the image has no distinctive features, such as a plain area. `colours` are the main ones, names
-    of COLOURS. The camera wrote `latitude` and `longitude` (degrees) and `taken` (14 digits, in its
-    own time zone).
+    of COLOURS. `latitude` and `longitude` (degrees) and `taken` (14 digits, in the camera's time
+    zone) are from the camera.
     """
 
     id: str
@@ -90,7 +90,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """A page that shows an image, with its words about the image.
+    """A page that shows an image, with the page's texts about it.
 
     `page` is the id of the page's document, `urlkey` is the urlkey of the image. `picture` is the
     id of the version shown on the page, the nearest in time, "" if the archive has none of that
@@ -111,7 +111,7 @@ class Appearance:
 
 
 class Box(NamedTuple):
-    """An area by the degrees of its edges; with `west` above `east` it crosses the date line."""
+    """An area, edges in degrees; if `west` is above `east`, it crosses the date line."""
 
     west: float
     south: float
@@ -120,7 +120,7 @@ class Box(NamedTuple):
 
     @property
     def spans(self) -> list[tuple[float, float]]:
-        """The longitudes from west to east, in one part or two."""
+        """The range of longitudes from west to east, in one part or two."""
         if self.west <= self.east:
             return [(self.west, self.east)]
         return [(self.west, 180.0), (-180.0, self.east)]
@@ -163,7 +163,7 @@ def is_hidden(hidden: HiddenDocuments, id: str, timestamp: str, collection: str)
 
 
 class FoundPicture(NamedTuple):
-    """A picture found, and the appearance whose words match best, None by its own name alone."""
+    """A picture found, and the best matching appearance, None if only its name matches."""
 
     picture: Picture
     appearance: Appearance | None
@@ -224,7 +224,7 @@ class PictureIndex(StatefulIndex):
     def appearances_of(
         self, id: str, limit: int, hidden: HiddenDocuments = NONE_HIDDEN
     ) -> list[Appearance]:
-        """Return pages that show a picture, the earliest first, ties by page; none of `hidden`."""
+        """Return pages that show a picture, the earliest first, ties by page, without `hidden`."""
 
     @abstractmethod
     def similar(
@@ -257,7 +257,7 @@ def checked_query(question: PictureQuestion) -> PictureQuery:
 
 
 APPEARANCE_TEXTS = ("alt", "title", "anchor", "around")
-"""The fields of what a page says of an image."""
+"""The fields with a page's texts about an image."""
 
 WORD_FIELDS = {
     "alt_words": 3.0,
@@ -266,14 +266,14 @@ WORD_FIELDS = {
     "name_words": 2.0,
     "around_words": 1.0,
 }
-"""The fields that words are looked up in, with their weights."""
+"""The fields searched for words, with their weights."""
 
 _LONGEST_NAME = 200
 _SIGN_BIT = 1 << 63
 
 
 def appearance_id(appearance: Appearance) -> str:
-    """Return the id of an appearance: that of its page and the urlkey of the image."""
+    """Return the id of an appearance, derived from its page and the urlkey of the image."""
     return document_id(f"{appearance.page} {appearance.urlkey}")
 
 
@@ -319,7 +319,7 @@ _APPEARANCE_FIELDS = (
 
 
 def appearance_entry(appearance: Appearance) -> IndexEntry:
-    """Return the entry of an appearance, without the words that are looked up."""
+    """Return the entry of an appearance, without the WORD_FIELDS."""
     entry: IndexEntry = {
         "id": appearance_id(appearance),
         "kind": "appearance",
@@ -340,7 +340,7 @@ def words_of_appearance(appearance: Appearance) -> dict[str, str]:
 
 
 def words_of_name(url: str) -> str:
-    """Return the words of the file name of an image, apart by blanks, without its suffix."""
+    """Return the words of an image's file name without suffix, separated by spaces."""
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -351,10 +351,10 @@ def words_of_name(url: str) -> str:
 
 
 def signed(hash: int) -> int:
-    """Return a hash of 64 bits as the number that databases keep."""
+    """Return a hash of 64 bits as a signed number, for databases."""
     return (hash ^ _SIGN_BIT) - _SIGN_BIT
 
 
 def unsigned(number: int) -> int:
-    """Return the hash of a number that databases keep."""
+    """Return the hash from a database's signed number."""
     return number & ((1 << 64) - 1)

@@ -15,7 +15,7 @@ from nwx.engine.indices.entry_store import EntryFilter, EntryIndex
 from nwx.model import IndexName, RenderPlace
 
 HOSTS_COUNTED = 100
-"""So many hosts are counted in totals: those with the most pages."""
+"""The number of hosts counted in totals: those with the most pages."""
 
 
 class Fault(NamedTuple):
@@ -40,8 +40,8 @@ class PlaybackScore:
     anything to compare with. Resources of the page are counted as in `nwx.model.Comparison`;
     `worst_seconds` and `mean_seconds` are the time differences between their captures and the
     page's. `faults` are some of `faults_total`. `crawl_view` and `playback_view` are the locations
-    of the screenshots. `resources` are urlkeys of missing resources. `verdict` and `note` are those
-    of reviews, which another index holds.
+    of the screenshots. `resources` are urlkeys of missing resources. `verdict` and `note` are from
+    reviews, stored in another index.
     """
 
     id: str
@@ -123,10 +123,10 @@ EVERY_SCORE = QualityFilter()
 
 
 MOST_FAULTS = 500
-"""So many faults of a page are kept."""
+"""The most faults kept for a page."""
 
 MOST_MISSING_KEPT = 1_000
-"""So many urlkeys of missing resources of a page are kept."""
+"""The most urlkeys of missing resources kept for a page."""
 
 _DETAIL_CHARACTERS = 2_000
 _URL_CHARACTERS = 8_000
@@ -138,8 +138,8 @@ _ABSENT = {field.name: "" for field in fields(PlaybackScore) if field.default is
 def quality_entry(score: PlaybackScore) -> IndexEntry:
     """Return a score as an entry.
 
-    At most MOST_FAULTS faults and MOST_MISSING_KEPT resources are kept; of more faults the first of
-    each kind are among them. Urlkeys too long for an index are left out.
+    At most MOST_FAULTS faults and MOST_MISSING_KEPT resources are kept; the first fault of each
+    kind always is. Urlkeys too long for an index are left out.
     """
     values = {name: getattr(score, name) for name in _NAMES}
     missing = [key for key in map(clean_text, score.resources) if 0 < len(key) <= _URL_CHARACTERS]
@@ -213,7 +213,7 @@ class QualityIndex(EntryIndex):
         self._store.put([quality_entry(score) for score in scores])
 
     def remove(self, ids: Collection[str]) -> int:
-        """Remove the scores of captures; return how many there were."""
+        """Remove the scores of captures; return the number removed."""
         return self._store.delete(ids)
 
     def score(self, id: str) -> PlaybackScore | None:
@@ -238,17 +238,17 @@ class QualityIndex(EntryIndex):
     def scan(
         self, wanted: QualityFilter = EVERY_SCORE, order: str = QualityOrder.WORST
     ) -> Iterator[PlaybackScore]:
-        """Stream all scores that match, by default the worst first."""
+        """Yield all matching scores, by default the worst first."""
         found = self._store.find(_where(wanted), _ORDERS[QualityOrder(order)])
         return map(quality_from_entry, found)
 
     def checked(self, ids: Collection[str], rules: str) -> set[str]:
-        """Return the ids of the captures that have a score by this version of the rules."""
+        """Return the ids of the captures with a score by this version of the rules."""
         found = self._store.get(ids, ("rules",))
         return {id for id, entry in found.items() if entry.get("rules", "") == rules}
 
     def totals(self, wanted: QualityFilter = EVERY_SCORE) -> QualityTotals:
-        """Count the pages that match."""
+        """Count the matching pages."""
         found = self._store.totals(_where(wanted), _COUNTED, "score")
         groups = {
             name: tuple(QualityGroup(*one) for one in counted)
@@ -275,7 +275,7 @@ _WORST, _NEWEST = INDICES[IndexName.REVIEWS].fields.orders
 
 
 class ReviewVerdict(StrEnum):
-    """What a person says of the capture of a page, the worst first."""
+    """A person's judgement of the capture of a page, the worst first."""
 
     BAD = "bad"
     USABLE = "usable"
@@ -287,10 +287,10 @@ _VALUES = {ReviewVerdict.BAD: 0.0, ReviewVerdict.USABLE: 0.5, ReviewVerdict.GOOD
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A person's verdict on the capture of a page; each reviewer has one a capture.
+    """A person's verdict on the capture of a page; each reviewer has one per capture.
 
     `capture` is its `nwx.keys.capture_id`. `marked` is a part of its screenshot: left, top, width
-    and height in percent, apart by commas. `reviewed` is a timestamp.
+    and height in percent, separated by commas. `reviewed` is a timestamp.
     """
 
     capture: str
@@ -308,7 +308,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewCounts:
-    """The reviews of a collection by verdict; `crawls` are those that it is the collection of."""
+    """The number of reviews of a collection by verdict; `crawls` are the crawls stored in it."""
 
     collection: str
     good: int = 0
@@ -324,7 +324,7 @@ class ReviewIndex(EntryIndex):
     """The index reviews of an engine; writes are visible at once."""
 
     def put(self, review: Review) -> None:
-        """Store a review, in the place of an earlier one of its reviewer."""
+        """Store a review, replacing an earlier one of its reviewer."""
         entry: IndexEntry = {name: clean_text(text) for name, text in asdict(review).items()}
         id, value = (
             f"{review.capture} {clean_text(review.reviewer)}",
@@ -333,21 +333,21 @@ class ReviewIndex(EntryIndex):
         self._store.put([{"id": id, "value": value, **{n: v for n, v in entry.items() if v}}])
 
     def remove(self, captures: Collection[str]) -> int:
-        """Remove the reviews of captures; return how many there were."""
+        """Remove the reviews of captures; return the number removed."""
         found = (one["id"] for one in self._of(captures))
         return self._store.delete(list(found))
 
     def reviews(
         self, collection: str = "", reviewer: str = "", verdict: str = "", *, newest: bool = False
     ) -> Iterator[Review]:
-        """Stream reviews, the worst first, or the newest."""
+        """Yield reviews, the worst first, or the newest first."""
         given = {"collection": collection, "reviewer": reviewer, "verdict": verdict}
         where = {name: value for name, value in given.items() if value}
         found = self._store.find(where, _NEWEST if newest else _WORST)
         return map(review_from_entry, found)
 
     def of_captures(self, captures: Collection[str]) -> dict[str, list[Review]]:
-        """Return the reviews of some captures, the worst first."""
+        """Return the reviews of captures by capture, the worst first."""
         found: dict[str, list[Review]] = {}
         for entry in self._of(captures):
             found.setdefault(entry["capture"], []).append(review_from_entry(entry))
@@ -367,7 +367,7 @@ class ReviewIndex(EntryIndex):
         ]
 
     def judged(self, scores: Iterable[PlaybackScore]) -> Iterator[PlaybackScore]:
-        """Stream scores, those of reviewed captures with the worst verdict and the notes."""
+        """Yield scores, adding the worst verdict and the notes for reviewed captures."""
         for some in batches(scores, _AT_ONCE):
             known = self.of_captures([one.id for one in some])
             for one in some:
@@ -388,5 +388,5 @@ def review_from_entry(entry: Mapping[str, object]) -> Review:
 
 
 def review_index(engine: Engine) -> ReviewIndex:
-    """Return what people found of captures of pages."""
+    """Return the index of reviews of an engine."""
     return ReviewIndex(engine.entry_store(IndexName.REVIEWS))

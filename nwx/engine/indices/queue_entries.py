@@ -15,12 +15,12 @@ from nwx.errors import UsageError
 from nwx.values.urls import host_with_port
 
 _MOST_MARKS = 8
-"""So many senders are remembered of a URL."""
+"""The number of senders remembered for a URL."""
 
 _LEASE_BYTES = 9
 
 URL_KIND = "url"
-"""The kind of the entries of URLs in the index queue, which may hold notes of an engine too."""
+"""The kind of URL entries in the index queue, where an engine may store other entries too."""
 
 
 class PutOutcome(StrEnum):
@@ -34,11 +34,11 @@ class PutOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A URL in a queue as stored.
+    """A URL as stored in a queue.
 
     `priority` of a blacklisted URL is its previous one, None if it had none. `lease` is kept after
-    its end until the next lease. `marks` are the last orders of the senders that numbered their
-    updates. `number` grows in the order of insertion, 0 before the engine assigned one.
+    its end until the next lease. `marks` are the last orders of senders that number their updates.
+    `number` grows in the order of insertion, and is 0 until the engine assigns one.
     """
 
     crawl: str
@@ -59,7 +59,7 @@ class QueueEntry:
 
     @property
     def is_given(self) -> bool:
-        """Whether the URL was handed to a crawler: it counts for the pages of its host."""
+        """Whether the URL was given to a crawler, and counts as a page of its host."""
         return self.state in (UrlState.LEASED, UrlState.DONE)
 
     def queued(self) -> QueuedUrl:
@@ -82,7 +82,7 @@ class QueueEntry:
         return replace(self, state=UrlState.LEASED, lease=lease, leased_until=until)
 
     def finished(self, lease: str) -> "QueueEntry":
-        """Return the entry after the URL of a lease was fetched; unchanged for other leases."""
+        """Return the entry once the URL of a lease was fetched; unchanged for other leases."""
         if self.lease != lease or self.state not in (UrlState.LEASED, UrlState.WAITING):
             return self
         return replace(self, state=UrlState.DONE, lease="", leased_until=0.0)
@@ -94,12 +94,12 @@ class QueueEntry:
         return replace(self, state=UrlState.WAITING, lease="", leased_until=0.0)
 
     def expired(self) -> "QueueEntry":
-        """Return the entry once its lease has ended; who had it may still finish it."""
+        """Return the entry once its lease has ended; its holder may still finish it."""
         return replace(self, state=UrlState.WAITING)
 
 
 KnownEntries = Mapping[str, QueueEntry | None]
-"""Entries by their ids, None for ids that have none."""
+"""Entries by id, None for ids without an entry."""
 
 
 def queue_id(crawl: str, url: str) -> str:
@@ -109,26 +109,26 @@ def queue_id(crawl: str, url: str) -> str:
 
 
 def url_entry(id: str, entry: QueueEntry) -> dict[str, Any]:
-    """Return the entry of a URL in the index queue, by the names of its mapping."""
+    """Return the index entry of a URL in the index queue, with the names of its mapping."""
     found = {"id": id, "kind": URL_KIND, **asdict(entry)}
     found |= {"state": str(entry.state), "marks": dict(entry.marks)}
     return {name: value for name, value in found.items() if value not in ("", None, {})}
 
 
 def entry_from_source(source: Mapping[str, Any]) -> QueueEntry:
-    """Return the entry that `url_entry` has made an entry of the index from."""
+    """Return the queue entry from an index entry made by `url_entry`."""
     values = {name: source[name] for name in _STORED if name in source}
     values["state"] = UrlState(source["state"])
     return QueueEntry(**{"crawl": "", "via": "", "priority": None, "host": "", **values})
 
 
 def id_of_lease(lease: str) -> str:
-    """Return the id of the entry that a lease is of."""
+    """Return the id of the entry of a lease."""
     return lease.partition("-")[0]
 
 
 def leases_by_id(leases: Iterable[str]) -> dict[str, list[str]]:
-    """Return leases by the ids of their entries, which may have more than one."""
+    """Return leases by the ids of their entries; an entry may have several."""
     found: dict[str, list[str]] = {}
     for lease in leases:
         found.setdefault(id_of_lease(lease), []).append(lease)
@@ -140,7 +140,7 @@ def ended(
     leases: Mapping[str, Sequence[str]],
     end: Callable[[QueueEntry, str], QueueEntry],
 ) -> dict[str, QueueEntry]:
-    """Return what entries are once `end` was done with each of their leases: those it changes."""
+    """Apply `end` to entries with each of their leases; return the entries that changed."""
     new = {id: reduce(end, leases[id], entry) for id, entry in known.items() if entry}
     return {id: entry for id, entry in new.items() if entry is not known[id]}
 
@@ -184,9 +184,9 @@ def _updated_blacklisted(entry: QueueEntry, update: UrlUpdate) -> tuple[QueueEnt
 
 
 def without_pages(update: UrlUpdate, urls: Collection[str]) -> UrlUpdate | None:
-    """Return an update without purged pages, None if nothing remains of it.
+    """Return an update without purged pages, None if nothing remains.
 
-    An update that blacklists such a page stays, as it keeps crawlers from it.
+    An update that blacklists a purged page stays, as it keeps crawlers away from it.
     """
     if update.url in urls and (update.priority is not None or update.lifted):
         return None
@@ -197,7 +197,7 @@ _STORED = tuple(one.name for one in fields(QueueEntry))
 
 
 class UpdateBatch:
-    """Updates that are applied one after the other to the entries that are known of them."""
+    """Updates to apply in order to the known entries of their URLs."""
 
     def __init__(self, updates: Sequence[UrlUpdate], sender: str, orders: Sequence[int]) -> None:
         if sender and len(orders) != len(updates):
@@ -210,10 +210,10 @@ class UpdateBatch:
         self._outcomes = [PutOutcome.UNCHANGED] * len(updates)
         self._ids = [queue_id(update.crawl, update.url) for update in updates]
         self.ids = list(dict.fromkeys(self._ids))
-        """The ids of the entries that the updates are of."""
+        """The ids of the entries of the updates."""
 
     def apply(self, known: KnownEntries) -> dict[str, QueueEntry]:
-        """Return the entries to write by id, after the updates of the known ids."""
+        """Apply the updates of the known ids; return the entries to write by id."""
         entries = dict(known)
         for place, (id, update) in enumerate(zip(self._ids, self._updates, strict=True)):
             if id in known:
@@ -224,7 +224,7 @@ class UpdateBatch:
 
     @property
     def counts(self) -> PutCounts:
-        """The counts of outcomes; of an update that was applied again, the last one counts."""
+        """The counts of outcomes; for an update that was applied again, the last one counts."""
         return PutCounts(**{str(name): count for name, count in Counter(self._outcomes).items()})
 
     def _apply(
@@ -244,7 +244,7 @@ class UpdateBatch:
 
 
 class EntryQueue(CrawlQueue):
-    """A queue whose entries are changed as `EntryStore.update` does."""
+    """A queue whose entries are changed in the way of `EntryStore.update`."""
 
     def put(
         self, updates: Sequence[UrlUpdate], sender: str = "", orders: Sequence[int] = ()
@@ -259,7 +259,7 @@ class EntryQueue(CrawlQueue):
     ) -> Collection[str]:
         """Change the entries of these ids atomically; return the ids of the written ones.
 
-        Without ids a queue in a folder is made.
+        Without ids, a queue in a folder is created.
         """
 
     def finish(self, leases: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""Imported files read once more, piece by piece in several processes; resumable."""
+"""Rereading of imported files, in pieces and several processes; resumable."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _ERRORS_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class StoredPiece:
-    """A file from an offset on, and the rules of what is purged."""
+    """An imported file from an offset on, and the rules that purge captures."""
 
     file: SourceFile
     start: int
@@ -30,9 +30,9 @@ class StoredPiece:
     def captures(
         self, read: "ReadPiece", keep: Callable[[Capture], bool], *, further: bool = False
     ) -> Iterator[CaptureRecord]:
-        """Yield the imported captures of the piece but revisits; `read` gets its end and its error.
+        """Yield the imported captures of the piece, without revisits; sets end and error of `read`.
 
-        Errors of records were reported by the import. Arguments are those of ArchiveReader.
+        Errors of records were reported by the import. `keep` and `further` are as in ArchiveReader.
         """
         file, rules = self.file, AccessRules(self.rules)
         source = ArchiveSource(file.name, file.path, file.size, file.name.partition("#")[2])
@@ -57,7 +57,7 @@ class StoredPiece:
 
 
 class ReadPiece(Protocol):
-    """What a piece has: the offset after it, and why it could not be read further."""
+    """The result of a piece: the offset after it, and the error that stopped reading."""
 
     end: int
     error: ReadError | None
@@ -65,9 +65,9 @@ class ReadPiece(Protocol):
 
 @dataclass(slots=True)
 class StoredFilesReport:
-    """The files read; `files_done` were read before.
+    """Counts of files; `files_done` were read before.
 
-    `errors` lists the first files that cannot be read, `errors_total` counts all.
+    `errors` are of the first files that cannot be read, `errors_total` counts all.
     """
 
     files: int = 0
@@ -92,7 +92,7 @@ def read_stored_files(
 ) -> None:
     """Call `read` in other processes for the pieces of imported files, `take` with each result.
 
-    Pieces that were taken are noted by the name of the task: the next call goes on after them.
+    Finished pieces are recorded under the name of the task: the next call continues after them.
     """
     rules = tuple(one for one in engine.access_index().rules().rules if one.purged)
     pieces = list(_pieces(engine, task, rules, report, is_done))
@@ -124,7 +124,7 @@ def _pieces(
     report: StoredFilesReport,
     is_done: Callable[[SourceFile], bool],
 ) -> Iterator[StoredPiece]:
-    """Yield the files of which something was not read."""
+    """Yield the unread rest of each file not read completely."""
     for file in engine.files():
         if file.counts.get(UNREADABLE) or not file.counts.get("captures"):
             continue

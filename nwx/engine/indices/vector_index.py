@@ -1,4 +1,4 @@
-"""Engine interface for vectors: passages of documents by their meaning, as small numbers."""
+"""Engine interface for vectors: passages of documents by meaning, as vectors of small numbers."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _LARGEST = 127
 
 @dataclass(frozen=True, slots=True)
 class DocumentPassages:
-    """The passages of a document: first and last+1 character of each, and a vector of each."""
+    """The passages of a document: for each, first and last+1 character, and a vector."""
 
     id: str
     spans: tuple[tuple[int, int], ...]
@@ -27,7 +27,7 @@ class DocumentPassages:
 class FoundPassage(NamedTuple):
     """A passage near to a vector; `score` is the cosine of both, 1 for the same meaning.
 
-    It is one of the `spans` of a document, which are unpacked when they are needed, or has its own.
+    `spans` are those of the document, unpacked on demand, `number` its place; or a single span.
     """
 
     document: str
@@ -43,14 +43,14 @@ class FoundPassage(NamedTuple):
 
 
 class NearestPassages(NamedTuple):
-    """The passages nearest to a vector, one of each document; `is_all` where none are left out."""
+    """The passages nearest to a vector, one per document; `is_all` if none are left out."""
 
     passages: Sequence[FoundPassage]
     is_all: bool
 
 
 def packed_spans(spans: Sequence[tuple[int, int]]) -> bytes:
-    """Return spans as the gaps and lengths of passages, in steps of 7 bits."""
+    """Return spans packed as gaps and lengths of passages, varints of 7 bits per byte."""
     numbers, last = [], 0
     for start, end in spans:
         numbers += [start - last, end - start]
@@ -65,7 +65,7 @@ def packed_spans(spans: Sequence[tuple[int, int]]) -> bytes:
 
 
 def unpacked_spans(packed: bytes) -> tuple[tuple[int, int], ...]:
-    """Return the spans that were packed."""
+    """Return the spans from their packed form."""
     numbers, number, shift = [], 0, 0
     for byte in packed:
         number |= (byte & 0x7F) << shift
@@ -83,12 +83,12 @@ def unpacked_spans(packed: bytes) -> tuple[tuple[int, int], ...]:
 class VectorIndex(StatefulIndex):
     """The index vectors of an engine; it may be written to during an import.
 
-    All its vectors have the same number of dimensions. Answers name passages of documents that are
-    hidden from a viewer too: a search decides what is shown.
+    All its vectors have the same number of dimensions. Answers include passages of documents hidden
+    from a viewer: the search decides which are shown.
     """
 
     model_dimensions: ClassVar[int]
-    """Of the vectors of the packaged model, so many of the 256 are kept."""
+    """The number of dimensions, of 256, that are kept of the packaged model's vectors."""
 
     @abstractmethod
     def put(self, documents: Sequence[DocumentPassages]) -> None:
@@ -96,23 +96,23 @@ class VectorIndex(StatefulIndex):
 
     @abstractmethod
     def known(self, ids: Collection[str]) -> set[str]:
-        """Return those of some documents that have passages."""
+        """Return which of these documents have passages."""
 
     @abstractmethod
     def nearest(self, vector: Vectors, most: int) -> NearestPassages:
-        """Return about the nearest passages to a vector, the first of each document."""
+        """Return approximately the nearest passages to a vector, the first of each document."""
 
     @abstractmethod
     def among(self, vector: Vectors, ids: Collection[str]) -> Sequence[FoundPassage]:
-        """Return the nearest passage of each of some documents, the nearest first; exact."""
+        """Return the nearest passage of each of these documents, the nearest first; exact."""
 
     def recent_state(self, name: str) -> bytes | None:
-        """Return a state, maybe as it was a second ago where reading it takes a request."""
+        """Return a state, possibly a second old if reading it takes a request."""
         return self.state(name)
 
     @abstractmethod
     def remove(self, ids: Collection[str]) -> int:
-        """Remove the passages of documents; return how many there were."""
+        """Remove the passages of documents; return the number removed."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -120,16 +120,16 @@ class VectorIndex(StatefulIndex):
 
 
 def quantised(vectors: npt.NDArray[Any]) -> Vectors:
-    """Return vectors as whole numbers up to 127; only their lengths change."""
+    """Return vectors scaled to whole numbers up to 127, keeping their directions."""
     wide = np.asarray(vectors, dtype=np.float32)
     scale = np.abs(wide).max(axis=-1, keepdims=True, initial=0)
     return np.rint(wide * (_LARGEST / np.where(scale > 0, scale, 1))).astype(np.int8)
 
 
 def cosines(vector: Vectors, vectors: Vectors) -> npt.NDArray[np.float32]:
-    """Return the cosine of a vector with each of others."""
+    """Return the cosine of a vector with each of `vectors`."""
     wide, one = vectors.astype(np.float32), vector.astype(np.float32)
-    # Not `@` of all: the threads of BLAS wait for each other where processors are busy.
+    # Not one large `@`, as the threads of BLAS wait for each other on busy processors.
     lengths = np.sqrt(np.vecdot(wide, wide) * (one @ one))
     found: npt.NDArray[np.float32] = np.vecdot(wide, one) / np.maximum(lengths, np.float32(1))
     return found
