@@ -1,1 +1,1 @@
-"""Inlinks as they are stored: tables of one build, read by both engines."""
+"""Stored inlinks: tables of one build, read by all engines."""

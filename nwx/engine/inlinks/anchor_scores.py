@@ -1,8 +1,8 @@
 """Links in search: query words looked up in anchor texts, and link weights in the ranking.
 
-A hit's score is the higher of two: the score of its own words, and the score of the anchor
-texts of its inlinks, times a weight; a part of the lower is added. It is multiplied by 1 + weight *
-log10(1 + linking domains), for the first FACTOR_WINDOW hits.
+A hit's score is the higher of two, the text score of its document and the score of the anchor
+texts of its inlinks times a weight, plus a part of the lower. For the first FACTOR_WINDOW hits it
+is multiplied by 1 + weight * log10(1 + linking domains).
 """
 
 import math
@@ -38,7 +38,7 @@ from nwx.query.words import likeness, matcher, pattern_pieces, stand_near
 from nwx.settings import RankingSettings
 
 Tokens = Callable[[str], Sequence[str]]
-"""What gives the words of a text, as the analyzer `text` of the mappings has them."""
+"""Returns the tokens of a text, as by the analyzer `text` of the mappings."""
 
 _K1, _B = 1.2, 0.75
 _CHECKED = 10_000
@@ -52,7 +52,7 @@ class AnchorWords:
     """
 
     def __init__(self, table: AnchorTable) -> None:
-        # Imported here: who searches on a server without links does without tantivy.
+        # Imported here: searches on a server without links do not need tantivy.
         from nwx.engine.analyzer import fold, query_tokens
 
         self._table = table
@@ -61,7 +61,7 @@ class AnchorWords:
         self._leaves: dict[Leaf, tuple[Array, Array]] = {}
 
     def targets(self, node: Node) -> Array:
-        """Return all targets whose anchors match, in order; every leaf is looked up in anchors."""
+        """Return all targets whose anchors match, in order; the fields of leaves are ignored."""
         match node:
             case All() | DateRange():
                 return self._every()
@@ -107,7 +107,7 @@ class AnchorWords:
         return np.flatnonzero(there >= least)
 
     def _leaf(self, leaf: Leaf) -> tuple[Array, Array]:
-        """Return the targets of a leaf, in order, and the weight of the leaf in each."""
+        """Return the targets that match a leaf, in order, and the weight of the leaf in each."""
         if leaf not in self._leaves:
             current_work().check()
             self._leaves[leaf] = self._looked_up(leaf)
@@ -174,7 +174,7 @@ class AnchorWords:
         return found, np.ones(len(found))
 
     def _near(self, terms: Sequence[int], slop: int) -> Array:
-        """Return the anchor texts that have terms as a phrase, or near each other."""
+        """Return the anchor texts with the terms as a phrase, or near each other."""
         lists = sorted((self._table.texts_with(term) for term in set(terms)), key=len)
         texts = lists[0].astype(np.int64)
         for other in lists[1:]:
@@ -189,7 +189,7 @@ class AnchorWords:
         return stand_near(terms, places, slop)
 
     def _of_texts(self, texts: Array) -> tuple[Array, Array]:
-        """Return the targets that have one of some anchor texts, and the weight of these."""
+        """Return the targets with any of these anchor texts, and the summed weight of these."""
         wanted = np.zeros(len(self._table.texts), dtype=bool)
         wanted[texts] = True
         arrays = self._table.arrays
@@ -204,7 +204,7 @@ class AnchorWords:
         found, weights = self._leaf(leaf)
         if not len(found):
             return np.zeros(len(targets))
-        # Of one type: else the long list would be converted.
+        # Converted to one type, as else the long list would be.
         places = np.searchsorted(found, targets.astype(found.dtype))
         places = np.minimum(places, len(found) - 1)
         there: Scores = (found[places] == targets).astype(np.float64)
@@ -222,19 +222,19 @@ _NOTHING: tuple[Array, Array] = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 def _both(one: Array, other: Array, size: int) -> Array:
-    """Return what two lists of targets share."""
+    """Return the intersection of two lists of targets."""
     there = np.zeros(size, dtype=bool)
     there[other] = True
     return one[there[one]]
 
 
 FACTOR_WINDOW = 30
-"""So many hits, the first by their words and anchors, are ordered by linking domains too."""
+"""The number of first hits, by words and anchors, that linking domains may reorder."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTargets:
-    """Linked URLs whose anchors match a query, at most the LINKED_TARGETS most linked.
+    """Linked URLs whose anchors match a query, at most the LINKED_TARGETS most linked ones.
 
     `targets` are their numbers, in order, `scores` their scores. Their documents must also meet
     `rest`.
@@ -255,14 +255,14 @@ class FoundTargets:
 
 @dataclass(frozen=True, slots=True)
 class TargetSet:
-    """Targets that a leaf asks for; `unlinked` where documents that nothing links to meet it."""
+    """The targets that meet a leaf; `unlinked` if documents without inlinks meet it too."""
 
     targets: TargetNumbers
     unlinked: bool = False
 
 
 class LinkRanking:
-    """Links as used by one search in an archive; `table` is None where no links were inverted."""
+    """The use of links in one search; `table` is None if links were never inverted."""
 
     def __init__(self, table: AnchorTable | None, weights: RankingSettings) -> None:
         self.table = table
@@ -271,16 +271,16 @@ class LinkRanking:
 
     @property
     def lower(self) -> float:
-        """The part of the lower score, of words and of anchors, that counts."""
+        """The part of the lower one of text and anchor score that is added."""
         return self._weights.lower
 
     @property
     def ranks(self) -> bool:
-        """Whether links take part in the order of results."""
+        """Whether links affect the order of results."""
         return self.table is not None and self._weights.are_set
 
     def found(self, tree: Node) -> FoundTargets | None:
-        """Return what anchors find of a query, None where they take no part in it."""
+        """Return the targets that anchors find for a query, None if anchors are not used for it."""
         parts = anchor_parts(tree) if self._weights.anchor_weight > 0 else None
         if parts is None or self._words is None:
             return None
@@ -291,14 +291,14 @@ class LinkRanking:
         return FoundTargets(targets, scores, parts.words, parts.rest)
 
     def leaf_targets(self, leaf: Leaf) -> TargetSet:
-        """Return all targets that a leaf with one of JOINED_FIELDS asks for."""
+        """Return all targets that meet a leaf on one of JOINED_FIELDS."""
         if leaf.field != ANCHOR:
             return _counted_targets(self.table, leaf)
         found = _NOTHING[0] if self._words is None else self._words.targets(leaf)
         return TargetSet(found.astype(np.int64))
 
     def factors(self, targets: TargetNumbers) -> Scores:
-        """Return what scores are multiplied by, by targets; NO_TARGET has 1."""
+        """Return the score factor of each target, 1 for NO_TARGET."""
         return 1 + self._weights.inlink_weight * np.log10(1 + self.domains(targets))
 
     def domains(self, targets: TargetNumbers) -> TargetNumbers:
@@ -306,7 +306,7 @@ class LinkRanking:
         return linking_counts(self.table, "domains", targets)
 
     def found_by(self, target: int, words: Node) -> FoundByLinks | None:
-        """Return the anchor text of a target with the most words of a query, then of most hosts."""
+        """Return the anchor text of a target with the most query words, ties by most hosts."""
         table, anchors = self.table, self._words
         if table is None or anchors is None:
             return None
@@ -339,7 +339,7 @@ def _counted_targets(table: AnchorTable | None, leaf: Leaf) -> TargetSet:
 
 
 def linking_counts(table: AnchorTable | None, name: str, targets: TargetNumbers) -> TargetNumbers:
-    """Return how many `documents`, `hosts` or `domains` link to targets, 0 for NO_TARGET."""
+    """Return how many `documents`, `hosts` or `domains` link to each target, 0 for NO_TARGET."""
     found = np.zeros(len(targets), dtype=np.int64)
     if table is not None:
         there = targets != NO_TARGET

@@ -1,7 +1,7 @@
 """Captured URLs with inlinks, by number, and their anchor texts as arrays of a build.
 
-A target's number is its rank: by the number of linking domains, then hosts, then pages, all
-descending, ties by urlkey. The first numbers of a list are therefore its most linked targets.
+A target's number is its rank by linking domains, then hosts, then pages, all descending, ties by
+urlkey. The first numbers of a list are therefore its most linked targets.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 NO_TARGET, UNKNOWN = -1, -2
-"""What stands for the target of a document that nothing links to, and of one not known."""
+"""The targets of a document without inlinks, and of a document that is not in the build."""
 
 TargetNumbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ def key_hash(urlkey: str) -> int:
 class AnchorTable:
     """The anchors of one build of the inlinks, read from its blob.
 
-    Also holds the documents of the build, by the first 63 bits of their ids.
+    It also has the documents of the build, by the first 63 bits of their ids.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +68,7 @@ class AnchorTable:
         return self.terms.all()
 
     def targets(self, urlkeys: Sequence[str]) -> TargetNumbers:
-        """Return the targets that urlkeys are, NO_TARGET of others."""
+        """Return the targets of urlkeys, NO_TARGET for those without inlinks."""
         hashes = np.fromiter(map(key_hash, urlkeys), np.int64, len(urlkeys))
         known = self.arrays["key_hashes"]
         if not len(known):
@@ -95,13 +95,13 @@ class AnchorTable:
         return self.keys.take(targets.tolist())
 
     def postings(self, term: int) -> tuple[Array, Array]:
-        """Return the targets that a term is in anchors of, in order, and its weight in each."""
+        """Return the targets with a term in their anchors, in order, and its weight in each."""
         starts = self.arrays["posting_starts"]
         run = slice(int(starts[term]), int(starts[term + 1]))
         return self.arrays["posting_targets"][run], self.arrays["posting_weights"][run]
 
     def texts_with(self, term: int) -> Array:
-        """Return the anchor texts that a term is in, in order."""
+        """Return the anchor texts that contain a term, in order."""
         starts = self.arrays["text_posting_starts"]
         run = slice(int(starts[term]), int(starts[term + 1]))
         return self.arrays["text_postings"][run]
@@ -115,13 +115,13 @@ class AnchorTable:
         return found
 
     def anchor_texts(self, target: int) -> Iterator[tuple[int, int]]:
-        """Give the uses and the numbers of the anchor texts of a target, most hosts first."""
+        """Yield pairs of use and number of the anchor texts of a target, most hosts first."""
         starts = self.arrays["use_starts"]
         begin, end = int(starts[target]), int(starts[target + 1])
         return zip(range(begin, end), self.arrays["use_texts"][begin:end].tolist(), strict=True)
 
     def anchor(self, use: int) -> Anchor:
-        """Return an anchor text as a target has it; the target's own host counts as one."""
+        """Return the anchor text of a use with its counts; the target's own host counts as one."""
         documents, hosts = self.arrays["use_documents"][use], self.arrays["use_hosts"][use]
         return Anchor(self.texts[int(self.arrays["use_texts"][use])], int(documents), int(hosts))
 
@@ -130,7 +130,7 @@ _VIEWERS_KEPT = 4
 
 
 class AnchorBlobs:
-    """Provides the current anchors; shared by threads.
+    """Provides the current anchors; thread-safe.
 
     Checks for a new build at most every `seconds`. `dates_of` returns the dates of documents.
     """
@@ -157,7 +157,7 @@ class AnchorBlobs:
             key = (self._version or "", hidden.key)
             found = self._visible.get(key)
             if found is None:
-                # Imported here: where nothing is hidden, no tables of links are read.
+                # Imported here: if nothing is hidden, no tables of links are read.
                 from nwx.engine.inlinks.anchor_writer import visible_anchors
 
                 found = visible_anchors(self._store, whole, hidden, self._dates_of)

@@ -1,4 +1,4 @@
-"""The anchors that searches look at, made from the inlinks of a build; what viewers see of them."""
+"""Writes the anchors used by searches, from the inlinks of a build, whole or as a viewer sees."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ from nwx.query.question import HiddenDocuments
 _AT_ONCE = 1 << 21
 _COUNTS = dict.fromkeys(("documents", "hosts", "domains"), pl.Int64)
 _USES = dict.fromkeys(("group", "text", "documents", "hosts"), pl.Int64)
-"""Anchor texts as targets have them, most hosts first."""
+"""Columns of the uses of anchor texts by targets, most hosts first."""
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -81,10 +81,10 @@ def write_anchor_table(table: InlinkTable, path: Path, tokens: Tokens) -> None:
 
 
 def _captured_places(found: TargetRange, captured: pl.Series) -> Array:
-    """Return the positions of targets in a range that are captured and linked from others.
+    """Return the positions in a range of targets that are captured and linked from other URLs.
 
     `captured` are the urlkeys of all documents, sorted like the targets of a range. Targets linked
-    only by themselves have no counts.
+    only from themselves have no counts.
     """
     keys = pl.Series(found.keys.all(), dtype=pl.String)
     if not len(keys):
@@ -97,7 +97,7 @@ def _captured_places(found: TargetRange, captured: pl.Series) -> Array:
 
 
 def _counts(found: TargetRange, places: Array) -> pl.DataFrame:
-    """Return documents, hosts and domains of targets; the first cell of each is that of all."""
+    """Return documents, hosts and domains linking to targets, from their first cell (all links)."""
     rows = found.arrays["count_starts"][places].astype(np.int64)
     counts = {name: found.arrays[f"count_{name}"][rows] for name in _COUNTS}
     return pl.DataFrame(counts, schema=_COUNTS)
@@ -106,7 +106,7 @@ def _counts(found: TargetRange, places: Array) -> pl.DataFrame:
 def _uses(
     table: InlinkTable, found: TargetRange, places: Array, first: int, texts: dict[str, int]
 ) -> pl.DataFrame:
-    """Return the anchor texts of targets, numbered from `first` on; new texts join `texts`."""
+    """Return the anchor texts of targets, numbered from `first` on; adds new texts to `texts`."""
     of, links = spread(found.arrays["link_starts"], places)
     counting = found.arrays["flags"][links] & SELF == 0
     of, links = of[counting], links[counting]
@@ -141,7 +141,7 @@ def _document_targets(
 
 
 class _Terms:
-    """The words of anchor texts: the terms in order, and the terms of each text."""
+    """The words of anchor texts: the sorted terms, and the terms of each text."""
 
     def __init__(self, texts: list[str], tokens: Tokens) -> None:
         codes: dict[str, int] = {}
@@ -172,7 +172,7 @@ class _Terms:
 
 
 def _postings(uses: pl.DataFrame, terms: _Terms, targets: int) -> dict[str, Array]:
-    """Return the targets of each term with its weights, and the sums of the weights of targets."""
+    """Return the targets of each term with its weights, and the sum of weights of each target."""
     sums = pl.DataFrame(schema={"term": pl.Int64, "target": pl.Int64, "weight": pl.Float64})
     for part in uses.iter_slices(_AT_ONCE):
         of, places = spread(terms.starts, part["text"].to_numpy())
@@ -235,7 +235,7 @@ def _have_links(table: InlinkTable, documents: Array) -> bool:
 
 
 def _written(visible: VisibleTable, whole: AnchorTable, path: Path) -> AnchorTable:
-    """Return the anchors of a table, written to a file, or to none where that is not allowed."""
+    """Return the anchors of a table, written to `path`, or to a temporary file if not permitted."""
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
     folder = path.parent if os.access(path.parent, os.W_OK) else None
@@ -243,7 +243,7 @@ def _written(visible: VisibleTable, whole: AnchorTable, path: Path) -> AnchorTab
         made = Path(work) / path.name
         write_anchor_table(visible, made, _Words(whole).of)
         if folder is None:
-            return AnchorTable(made)  # stays readable when its name is gone
+            return AnchorTable(made)  # remains readable after its name is removed
         made.replace(path)
     files = (one for one in path.parent.iterdir() if one.is_file())
     for old in sorted(files, key=lambda one: one.stat().st_mtime)[:-_KEPT_FILES]:
@@ -252,7 +252,7 @@ def _written(visible: VisibleTable, whole: AnchorTable, path: Path) -> AnchorTab
 
 
 class _Words:
-    """The words of anchor texts, as the table of the whole build has them."""
+    """The words of anchor texts, from the table of the whole build."""
 
     def __init__(self, whole: AnchorTable) -> None:
         self._whole = whole

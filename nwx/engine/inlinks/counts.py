@@ -1,4 +1,4 @@
-"""Texts in arrays, and counts of links: distinct URLs, hosts, domains and anchors by target."""
+"""Texts packed in arrays, and counts of links: distinct URLs, hosts, domains, anchors by target."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from nwx.bulk.arrays import Array, is_new
 
 _FEW = 8
-"""Looking up one in so many texts one by one costs as much as reading all."""
+"""Looking up one in this many texts one by one costs as much as reading all."""
 
 
 def packed_texts(texts: Sequence[str], name: str) -> dict[str, Array]:
@@ -23,7 +23,7 @@ def packed_texts(texts: Sequence[str], name: str) -> dict[str, Array]:
 
 
 class Texts:
-    """Texts of arrays that `packed_texts` made, by their numbers."""
+    """Texts by number, from the arrays of `packed_texts`."""
 
     def __init__(self, arrays: Mapping[str, Array], name: str) -> None:
         self._bytes = arrays[f"{name}_bytes"].data
@@ -40,7 +40,7 @@ class Texts:
         return bytes(self._bytes[self._starts[number] : self._starts[number + 1]])
 
     def take(self, numbers: Iterable[int]) -> list[str]:
-        """Return the texts of several numbers."""
+        """Return the texts with these numbers."""
         return [self[number] for number in numbers]
 
     def all(self) -> list[str]:
@@ -48,14 +48,14 @@ class Texts:
         return self.between(0, len(self))
 
     def between(self, begin: int, end: int) -> list[str]:
-        """Return the texts from one number up to and without another."""
+        """Return the texts from one number up to, excluding, another."""
         starts = self._starts[begin : end + 1].tolist()
         whole = bytes(self._bytes[starts[0] : starts[-1]])
         offset = starts[0]
         return [whole[one - offset : other - offset].decode() for one, other in pairwise(starts)]
 
     def cut(self, begin: int, end: int) -> dict[str, Array]:
-        """Return the arrays of the texts from one number up to and without another."""
+        """Return the arrays of the texts from one number up to, excluding, another."""
         starts = self._starts[begin : end + 1]
         cut = np.frombuffer(self._bytes, np.uint8)[int(starts[0]) : int(starts[-1])]
         return {f"{self._name}_bytes": cut, f"{self._name}_starts": starts - starts[0]}
@@ -63,7 +63,7 @@ class Texts:
     def place(self, text: str) -> int:
         """Return the number of the first text not less than `text`, by bisection.
 
-        The texts are sorted by their bytes.
+        The texts must be sorted by their bytes.
         """
         wanted = text.encode()
         low, high = 0, len(self)
@@ -76,12 +76,12 @@ class Texts:
         return low
 
     def find(self, text: str) -> int | None:
-        """Return the number of a text, None where it is not there; texts are in order."""
+        """Return the number of a text, None if it is missing; the texts must be sorted."""
         place = self.place(text)
         return place if place < len(self) and self[place] == text else None
 
     def places(self, texts: Sequence[str]) -> list[int]:
-        """Return what `place` does for several texts that are in order."""
+        """Return the results of `place` for several sorted texts."""
         if len(texts) * _FEW < len(self):
             return list(map(self.place, texts))
         found, among, place = [], self.all(), 0
@@ -129,7 +129,7 @@ def _inserted(
 
 
 def chosen_texts(arrays: Mapping[str, Array], numbers: Array, name: str) -> dict[str, Array]:
-    """Return the arrays of some of the texts of arrays."""
+    """Return the arrays of the texts with these numbers."""
     starts = arrays[f"{name}_starts"]
     _, places = spread(starts, numbers)
     lengths = starts[numbers + 1] - starts[numbers]
@@ -198,7 +198,7 @@ def cell_rows(documents: Array, table: Mapping[str, Array]) -> CellRows:
     """
     link, places = spread(table["cell_starts"], documents)
     cells = table["cell_code"][places]
-    # Numbers of 16 bits are put in order without comparing them.
+    # NumPy sorts numbers of 16 bits without comparisons (radix sort).
     order = np.argsort(cells, kind="stable")
     return CellRows(cells[order], link[order], places[order])
 
@@ -239,14 +239,14 @@ def ordered_counts(counts: CellCounts) -> CellCounts:
 
 
 def count_distinct(groups: Array, values: Array, size: int) -> Array:
-    """Return how many different values (below 2**32) each of `size` groups has."""
+    """Return the number of distinct values (below 2**32) in each of `size` groups."""
     keys = groups.astype(np.uint64) << _HALF | values.astype(np.uint64)
     keys.sort()
     return np.bincount((keys[is_new(keys)] >> _HALF).astype(np.int64), minlength=size)
 
 
 class AnchorCounts(NamedTuple):
-    """How many URLs and hosts use an anchor in a group; in the order of both."""
+    """The number of URLs and hosts that use an anchor in a group; sorted by group and anchor."""
 
     group: Array
     anchor: Array

@@ -1,4 +1,4 @@
-"""The inlinks of an archive: what an engine does with them, and the notes of their builds."""
+"""Engine interface for inlinks, and the metadata of their builds."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,39 +49,39 @@ class DocumentStates:
 
 
 class InlinkIndex(BlobStore):
-    """The documents of an archive in bulk, and the blobs of the inlinks built from them.
+    """Bulk reads of an archive's documents, and the blobs of the inlinks built from them.
 
     All methods raise EngineUnavailableError as in Engine.
     """
 
     @abstractmethod
     def stamp(self) -> str:
-        """Return a text that differs whenever documents or dates were written or deleted."""
+        """Return a text that changes whenever documents or dates are written or deleted."""
 
     def table(self) -> "InlinkTable | None":
-        """Return the links of the current build, None where links were never inverted."""
-        # Imported here: what counts links takes a while to load.
+        """Return the links of the current build, None if links were never inverted."""
+        # Imported here: the modules that count links take a while to load.
         from nwx.engine.inlinks.table import inlink_table
 
         return inlink_table(self)
 
     @abstractmethod
     def document_states(self) -> Iterator[DocumentStates]:
-        """Stream all documents with their states, in the order in which they are best read."""
+        """Yield all documents with their states, in the order in which they are best read."""
 
     @abstractmethod
     def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
-        """Stream the existing documents of these ids, including documents without links."""
+        """Yield the existing documents of these ids, including documents without links."""
 
 
 INLINKS_FORMAT = 1
 ADVICE = ErrorText("run `nwx invert-links --anew`")
-"""What helps against a build that cannot be read."""
+"""The advice for a build that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class RangeNotes:
-    """A range of targets: its blob, its first urlkey, and how much is in it."""
+    """A range of targets: its blob, its first urlkey, and its counts."""
 
     blob: str
     first: str
@@ -152,6 +152,6 @@ def count_inlinks(store: BlobStore) -> int:
 
 
 def inlink_stats(store: BlobStore) -> IndexStats:
-    """Return the size of the current build, the links included."""
+    """Return the size of the current build, links included."""
     stored = store.current()
     return IndexStats(count_inlinks(store), sum(stored.blobs.values()) if stored else 0)

@@ -1,4 +1,4 @@
-"""The links of a build: to one URL or host, counted by cell; all, as streams and as entries."""
+"""The links of a build: to one URL or host, with counts by cell; all, as rows and as entries."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -21,7 +21,7 @@ _OTHERS, _OWN = 0, 1
 
 
 class TargetLinks:
-    """The links to one target, or to several of one range side by side."""
+    """The links to one target, or to several adjacent ones of a range."""
 
     def __init__(self, table: InlinkTable, found: TargetRange, links: slice) -> None:
         self._table, self._found = table, found
@@ -78,7 +78,7 @@ class TargetLinks:
         return tuple(found[_OTHERS]), tuple(found[_OWN])
 
     def anchors(self, cell: LinkCell) -> tuple[Anchor, ...]:
-        """Return the texts of links from all hosts, its own included, most frequent first."""
+        """Return the anchor texts from all hosts, its own included, most frequent first."""
         code = self._table.cell_codes.get(cell)
         if code is None:
             return ()
@@ -94,9 +94,9 @@ class TargetLinks:
         return tuple(Anchor(self._found.anchors[text], uses, hosts) for text, uses, hosts in rows)
 
     def inlinks(self, cell: LinkCell, *, from_others: bool = False) -> Iterator[Inlink]:
-        """Stream the links in a cell, sorted by linking urlkey, kind and text.
+        """Yield the links in a cell, sorted by linking urlkey, kind and text.
 
-        `from_others` leaves out links from the same host.
+        `from_others` excludes links from the same host.
         """
         code = self._table.cell_codes.get(cell)
         if code is None:
@@ -135,7 +135,7 @@ class TargetLinks:
 
 
 def links_in_cell(table: InlinkTable, documents: Array, code: int) -> tuple[Array, Array, Array]:
-    """Return which of some documents are in a cell, and their first and last dates in it."""
+    """Return which of these documents are in a cell, and their first and last dates in it."""
     arrays = table.documents
     of, places = spread(arrays["cell_starts"], documents)
     inside = arrays["cell_code"][places] == code
@@ -156,11 +156,11 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _COLUMNS = ("document", "kind", "anchor")
 _SIGNS = (")", ":")
-"""What stands behind the host in a urlkey."""
+"""The characters after the host in a urlkey."""
 
 
 class _Pairs:
-    """Pairs of a number and a source, each once, however often they come."""
+    """A set of pairs of a number and a source."""
 
     def __init__(self) -> None:
         self._keys: Array = np.zeros(0, dtype=np.uint64)
@@ -177,7 +177,7 @@ class _Pairs:
 
 
 class _Stretch(NamedTuple):
-    """Links of one range that count: their documents, kinds and anchors, and dates there."""
+    """Counted links of one range: their documents, kinds and anchors, and dates in the cell."""
 
     found: TargetRange
     document: Array
@@ -250,7 +250,7 @@ class HostInlinks:
         return dict(sorted(found, key=lambda one: (-one[1], one[0])))
 
     def inlinks(self, cell: LinkCell) -> Iterator[tuple[str, Inlink]]:
-        """Stream the links in a cell with the urlkeys that they lead to, in the order of these."""
+        """Yield the links in a cell, each with its target's urlkey, in the order of targets."""
         for found, begin, end in self._places():
             for place in range(begin, end):
                 links = TargetLinks(self._table, found, found.links(place))
@@ -269,12 +269,12 @@ def _most_frequent(pairs: _Pairs, texts: list[str], hosts: Array) -> tuple[Ancho
 
 
 def cell_order(cell: LinkCell) -> tuple[str, int]:
-    """Return what orders cells: all first, then years, then collections and their years."""
+    """Return the sort key of a cell: all first, then years, then collections and their years."""
     return cell.collection, cell.year or 0
 
 
 def inlink_id(urlkey: str, cell: LinkCell) -> str:
-    """Return the id of an entry: the hash of the urlkey, and the cell where it is not of all."""
+    """Return the id of an entry: the hash of the urlkey, and the cell unless it is that of all."""
     id = document_id(urlkey)
     if cell == LinkCell():
         return id
@@ -308,7 +308,7 @@ def inlink_entry(urlkey: str, cell: LinkCell, counts: LinkCounts) -> IndexEntry:
 
 
 def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
-    """Stream the entries of a build in the order of urlkey and cell."""
+    """Yield the entries of a build in the order of urlkey and cell."""
     for number in range(len(table.notes.ranges)):
         found = table.range(number)
         starts = found.arrays["count_starts"].tolist()
@@ -322,14 +322,14 @@ def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
 
 
 def inlink_entries(store: BlobStore) -> Iterator[IndexEntry]:
-    """Stream the entries of the current build in the order of urlkey and cell."""
+    """Yield the entries of the current build in the order of urlkey and cell."""
     table = inlink_table(store)
     if table is not None:
         yield from table_entries(table)
 
 
 class LinkRow(NamedTuple):
-    """A link as it is exported: urlkeys of both ends, and the first capture that has it."""
+    """A link for export: urlkeys of both ends, and the timestamp of the first capture with it."""
 
     source: str
     target: str
@@ -339,7 +339,7 @@ class LinkRow(NamedTuple):
 
 
 def link_rows(table: InlinkTable) -> Iterator[LinkRow]:
-    """Stream all links in the order of target, source, kind and text, self links included."""
+    """Yield all links in the order of target, source, kind and text, self links included."""
     for number in range(len(table.notes.ranges)):
         found = table.range(number)
         for place in range(len(found.keys)):

@@ -1,4 +1,4 @@
-"""The inlinks of one build, read from its blobs: all, or what a viewer may see, with new counts."""
+"""The inlinks of one build, read from its blobs: all, or those visible to a viewer, recounted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ from nwx.model import Dates, LinkCell
 from nwx.query.question import HiddenDocuments, SeenDate
 
 OWN_HOST, SELF = 1, 2
-"""Flags of a link: it comes from the same host, from the same URL."""
+"""Flags of a link: from the same host, from the same URL."""
 
 
 class TargetRange:
-    """The targets of one range and their links, by place."""
+    """The targets of one range and their links, by position."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays = arrays
@@ -26,12 +26,12 @@ class TargetRange:
         self.anchors = Texts(arrays, "anchor")
 
     def links(self, place: int) -> slice:
-        """Return where the links of a target are."""
+        """Return the slice of the links of a target."""
         starts = self.arrays["link_starts"]
         return slice(int(starts[place]), int(starts[place + 1]))
 
     def targets(self) -> Array:
-        """Return the place of the target of each link."""
+        """Return the position of the target of each link."""
         return np.repeat(np.arange(len(self.keys)), np.diff(self.arrays["link_starts"]))
 
 
@@ -48,7 +48,7 @@ class InlinkTable:
         self.sources = Texts(self.documents, "source")
         self.hosts = Texts(self.documents, "host")
         self.urls = Texts(self.documents, "url")
-        # Opened now: a later build removes the files.
+        # Opened at once, as a later build removes the files.
         self._ranges = [TargetRange(self._arrays(one.blob)) for one in self.notes.ranges]
 
     def _arrays(self, blob: str) -> dict[str, Array]:
@@ -66,7 +66,7 @@ class InlinkTable:
         return found
 
     def years(self) -> list[int]:
-        """Return the years of captures that have links."""
+        """Return the years of captures with links."""
         return [one.year for one in self.cells if one.year is not None and not one.collection]
 
     def range(self, number: int) -> TargetRange:
@@ -87,7 +87,7 @@ class InlinkTable:
         return sum(len(self.range(n).arrays["count_cell"]) for n in range(len(self.notes.ranges)))
 
     def place(self, urlkey: str) -> tuple[TargetRange, int] | None:
-        """Return the range of a target and its place there, None where nothing links to it."""
+        """Return the range of a target and its position there, None if nothing links to it."""
         for number in self.ranges(urlkey, urlkey):
             found = self.range(number)
             place = found.keys.find(urlkey)
@@ -96,7 +96,7 @@ class InlinkTable:
         return None
 
     def places(self, first: str, last: str) -> Iterator[tuple[TargetRange, int, int]]:
-        """Yield the targets from a urlkey up to and without another: places from, up to."""
+        """Yield the targets from a urlkey up to, excluding, another: range, begin and end."""
         for number in self.ranges(first, last):
             found = self.range(number)
             begin, end = found.keys.place(first), found.keys.place(last)
@@ -135,8 +135,8 @@ def visible_range(
     """Return the visible part of a range of targets; the range itself if all is visible.
 
     `documents` are the linking documents; a document without a cell is hidden. `changed`
-    (`bool[documents]`) marks documents whose cells differ from the ones counted in the range,
-    `hidden_targets` (`bool[targets]`) the targets to leave out.
+    (`bool[documents]`) marks documents whose cells differ from those counted in the range,
+    `hidden_targets` (`bool[targets]`) the targets to exclude.
     """
     arrays = found.arrays
     target = found.targets()
@@ -171,10 +171,10 @@ def _counts(
 
 
 DatesOf = Callable[[Sequence[str]], dict[str, Dates]]
-"""Gives the dates of documents by their ids."""
+"""Returns the dates of documents by id."""
 
 HiddenKeys = Callable[[Sequence[str]], set[str]]
-"""Gives those of urlkeys, which are in order, that may not be shown."""
+"""Returns the hidden ones among sorted urlkeys."""
 
 _AT_ONCE = 1_000
 
@@ -226,7 +226,7 @@ class VisibleTable(InlinkTable):
 def _visible_cells(
     table: InlinkTable, dates_of: DatesOf, hidden: HiddenDocuments
 ) -> tuple[dict[str, Array], Array]:
-    """Return the arrays of documents with the cells that are visible, and which have others."""
+    """Return the arrays of documents with their visible cells, and which documents changed."""
     arrays = dict(table.documents)
     numbers = _numbers(arrays["id"], hidden)
     changed = np.zeros(len(arrays["cell_starts"]) - 1, dtype=bool)
@@ -279,7 +279,7 @@ def _cells(table: InlinkTable, seen: Sequence[SeenDate]) -> list[tuple[int, int,
             LinkCell(year, collection),
         ):
             code = table.cell_codes.get(cell)
-            if code is not None:  # dates that came after the build are in no cell of it
+            if code is not None:  # dates newer than the build may have no cell in it
                 first, last = found.get(code, (date, date))
                 found[code] = min(first, date), max(last, date)
     return [(code, *dates) for code, dates in sorted(found.items())]
