@@ -1,1 +1,1 @@
-"""Who may see which captures: access rules, their decisions, and their storage."""
+"""Access control of captures: rules, their decisions, and their storage."""

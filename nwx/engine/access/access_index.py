@@ -1,4 +1,4 @@
-"""Access rules in an engine: storage, change log, compiled states; and purged entries."""
+"""Access rules in an engine: storage and change log; purges of entries."""
 
 import time
 from abc import ABC, abstractmethod
@@ -34,9 +34,9 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """An entry of the log: the change to a rule, when (14 digits) and by whom.
+    """A log entry: the change to a rule, with time (14 digits) and author.
 
-    `rule` is the rule as stored, or as it was when removed.
+    `rule` is the rule as stored, or as it was before its removal.
     """
 
     kind: ChangeKind
@@ -46,7 +46,7 @@ class AccessChange:
 
 
 def checked_rules(rules: Iterable[AccessRule], by: str) -> tuple[AccessRule, ...]:
-    """Return rules in their normal form, the last of each id, with who made them and when."""
+    """Return rules in normal form, the last of each id, with author and time filled in."""
     now = to_timestamp(datetime.now(UTC))
     checked = (
         replace(checked_rule(each), made_at=each.made_at or now, made_by=each.made_by or by)
@@ -60,8 +60,7 @@ def changes_by_storing(
 ) -> list[AccessChange]:
     """Return the changes made by storing checked rules over the known ones, by id.
 
-    A purged rule stays purged, or imports would bring its captures back: only removing the rule
-    ends that.
+    A purged rule stays purged until it is removed; otherwise imports would bring its captures back.
     """
     now = to_timestamp(datetime.now(UTC))
     wanted = [_still_purged(rule, known) for rule in rules]
@@ -80,7 +79,7 @@ def _still_purged(rule: AccessRule, known: Mapping[str, AccessRule]) -> AccessRu
 def changes_by_removing(
     ids: Collection[str], known: Mapping[str, AccessRule], by: str
 ) -> list[AccessChange]:
-    """Return the changes that removing rules makes."""
+    """Return the changes made by removing rules."""
     now = to_timestamp(datetime.now(UTC))
     return [
         AccessChange(ChangeKind.REMOVED, known[id], now, by)
@@ -127,7 +126,7 @@ def rule_entry(rule: AccessRule) -> IndexEntry:
 
 
 def rule_from_entry(entry: Mapping[str, Any]) -> AccessRule:
-    """Return the rule of an entry, which may be that of a change."""
+    """Return the rule of an entry of a rule or of a change."""
     scope = Scope(
         **{name: entry.get(name, "") for name in _SCOPE_TEXTS},
         is_exact=entry.get("is_exact", False),
@@ -162,7 +161,7 @@ def change_from_entry(entry: Mapping[str, Any]) -> AccessChange:
 
 
 _Plan = Callable[[Iterable[str], Mapping[str, AccessRule]], list[AccessChange]]
-"""Gives changes of the rules of some ids of entries, from those known by their own ids."""
+"""Returns the changes for entry ids, from the stored rules by rule id."""
 
 _NEWEST = (OrderField("id", descending=True),)
 
@@ -178,7 +177,7 @@ class AccessIndex(EntryIndex):
         self._rules = AccessRules()
 
     def version(self) -> str:
-        """Return a text that changes with each change of the rules; "" before the first. Cheap.
+        """Return a text that changes with each change of the rules, "" before the first; cheap.
 
         The part before its last `-` changes with `renew`.
         """
@@ -190,7 +189,7 @@ class AccessIndex(EntryIndex):
         known = self._rules
         if version == known.version:
             return known
-        # Rules that are newer than the version are read again once that has changed.
+        # If the rules read are newer than the version, they are read again with the next version.
         rules = map(rule_from_entry, self._store.find({"kind": RULE}))
         self._rules = found = AccessRules(rules, version)
         return found
@@ -215,7 +214,7 @@ class AccessIndex(EntryIndex):
         return tuple(stored[rule.id] for rule in wanted.values())
 
     def remove(self, ids: Collection[str], by: str) -> int:
-        """Remove rules and note it in the log; return how many there were."""
+        """Remove rules and log the removal; return the number removed."""
         removed: set[str] = set()
 
         def planned(_: Iterable[str], known: Mapping[str, AccessRule]) -> list[AccessChange]:
@@ -255,7 +254,7 @@ class AccessIndex(EntryIndex):
         self._store.renew()
 
     def changes(self, limit: int, offset: int = 0) -> list[AccessChange]:
-        """Return the log, the newest entry first; no method changes or removes any."""
+        """Return the log, the newest entry first; entries are never changed or removed."""
         found = self._store.find({"kind": CHANGE}, _NEWEST, limit, offset)
         return [change_from_entry(entry) for entry in found]
 
@@ -265,7 +264,7 @@ _PURGING = "purging"
 
 @contextmanager
 def noted_purge(access: AccessIndex, rule_id: str) -> Iterator[None]:
-    """Note that a rule is purged until the context ends well."""
+    """Record that a rule is being purged, until the context ends without an error."""
     going_on = _purging(access)
     access.put_state(_PURGING, " ".join(sorted({*going_on, rule_id})).encode())
     yield
@@ -273,7 +272,7 @@ def noted_purge(access: AccessIndex, rule_id: str) -> Iterator[None]:
 
 
 def stopped_purges(engine: "Engine") -> Iterator[tuple[str, str]]:
-    """Yield the rules whose purge has not ended, each with what to do."""
+    """Yield the ids of rules whose purge has not ended, each with advice."""
     access = engine.access_index()
     known = {rule.id for rule in access.rules().rules if rule.purged}
     for id in sorted(_purging(access) & known):
@@ -285,7 +284,7 @@ def _purging(access: AccessIndex) -> set[str]:
 
 
 class Purger(ABC):
-    """What a purge needs of an engine in addition to `Engine.delete`.
+    """The engine's part of a purge, in addition to `Engine.delete`.
 
     Each method can be interrupted at any moment and called again.
     """
@@ -298,20 +297,20 @@ class Purger(ABC):
     def remove_dates(self, place: str, dates: Sequence[Dates]) -> int:
         """Remove pairs of timestamp and collection; return the number removed.
 
-        `place` names the main dates index or another that the archive made. Keys without dates left
-        are removed too.
+        `place` names the main dates index or another that the archive created. Keys without
+        remaining dates are removed too.
         """
 
     @abstractmethod
     def erase(self, wait_seconds: float) -> tuple[str, ...]:
         """Erase previously deleted data from all files of the archive.
 
-        Returns the files, or indices, that still hold it, because others read or write them for
-        longer than `wait_seconds`.
+        Returns the files or indices that still contain it, because others used them for longer than
+        `wait_seconds`.
         """
 
     def copies_away(self) -> tuple[str, ...]:
-        """Return the indices with outdated copies on nodes that are away."""
+        """Return the indices with outdated copies on unavailable nodes."""
         return ()
 
 

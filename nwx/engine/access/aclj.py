@@ -25,7 +25,7 @@ from nwx.values.urlkeys import urlkey, with_scheme
 from nwx.values.urls import clean_url, host_parts
 
 EXACT_MARK = "###"
-"""What stands behind an exact urlkey in the files of pywb."""
+"""The mark after an exact urlkey in the files of pywb."""
 
 _EVERYTHING = ("*", "*,")
 _DIGEST = re.compile(r"(?:urn:)?(?:md5|sha-?(?:1|224|256|384|512)):\S+|[A-Z2-7]{32}", re.I)
@@ -35,7 +35,7 @@ _WEB = ("http:", "https:")
 
 
 def scope_of(text: str) -> Scope:
-    """Return the scope that a text names.
+    """Return the scope denoted by a text.
 
     `http://example.com/a` is exactly this URL, `http://example.com/a*` all URLs with this prefix,
     `example.com` a host, `*.example.com` a domain with its hosts, `com,example)/a` a SURT prefix
@@ -59,24 +59,24 @@ def scope_of(text: str) -> Scope:
 
 
 def url_scope(text: str) -> Scope:
-    """Return the scope of exactly a URL, or, if it ends in `*`, of all URLs with its prefix."""
+    """Return the scope of exactly one URL or, if it ends in `*`, of all URLs with this prefix."""
     url = with_scheme(text.rstrip("*"))
     key = _key(url)
     if not text.endswith("*"):
         return Scope(url=text, prefix=key, is_exact=True)
-    # A urlkey has no slash and no question mark at its end; the prefix keeps them.
+    # A urlkey has no trailing slash or question mark; the prefix keeps them.
     sign = url[-1:] if url.endswith(("/", "?")) and not key.endswith(url[-1]) else ""
     return Scope(url=text, prefix=f"{key}{sign}")
 
 
 def surt_scope(text: str) -> Scope:
-    """Return the scope of a SURT prefix; that of a whole host is a domain (`com,example`)."""
+    """Return the scope of a SURT prefix; a host name alone (`com,example`) is a domain."""
     prefix = text.removesuffix(EXACT_MARK)
     return Scope(url=text, prefix=prefix.rstrip("*"), is_exact=prefix != text)
 
 
 def host_scope(host: str) -> Scope:
-    """Return the scope of a host, on any port where none is given."""
+    """Return the scope of a host, on any port if none is given."""
     return Scope(url=host, prefix=_key(f"http://{_ascii_host(host)}/"))
 
 
@@ -110,7 +110,7 @@ def between(scope: Scope, since: str, to: str) -> Scope:
 
 
 def scope_words(scope: Scope) -> str:
-    """Return a scope as people read it."""
+    """Return a human-readable description of a scope."""
     words = [f"URL {scope.prefix}{EXACT_MARK}" if scope.is_exact else f"prefix {scope.prefix}"]
     if not scope.prefix:
         words = []
@@ -174,7 +174,7 @@ class ReadRule(NamedTuple):
 
 
 class UnwrittenRule(NamedTuple):
-    """A rule that a file of pywb cannot hold, and why."""
+    """A rule that cannot be expressed in a file of pywb, and the reason."""
 
     rule: AccessRule
     reason: str
@@ -183,10 +183,10 @@ class UnwrittenRule(NamedTuple):
 def rules_of_file(
     stream: BinaryIO, reason: str = "", action: Action | None = None
 ) -> Iterator[ReadRule]:
-    """Yield the rules of a file, each checked, and the errors of other lines.
+    """Yield the checked rules of a file, and the errors of other lines.
 
     `reason` applies to lines without one. With an `action`, lines without an object are URLs, SURT
-    prefixes and the like (`scope_of`) that the action applies to; a URL matches every URL that
+    prefixes and the like (`scope_of`) to which the action applies; a URL matches every URL that
     starts with it, as in pywb.
     """
     for number, line in enumerate(_lines_of(stream), 1):
@@ -200,7 +200,7 @@ def rules_of_file(
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield lines; overlong lines are cut, but still exceed the limit."""
+    """Yield lines; overlong lines are cut to one byte above the limit."""
     while line := stream.readline(_LONGEST_LINE + 1):
         rest = line
         while not rest.endswith(b"\n") and len(rest) > _LONGEST_LINE:
@@ -267,7 +267,7 @@ def _pywb_rule(key: str, dates: list[str], fields: Mapping[str, Any]) -> AccessR
 
 
 def _dated(rule: AccessRule, fields: Mapping[str, Any]) -> AccessRule:
-    """Return a rule with the dates of a line; pywb looks at the first of them only."""
+    """Return a rule with the dates of a line; as in pywb, only the first of them counts."""
     if before := fields.get("before"):
         last = to_timestamp(_end_of_period(before) - _SECOND)
         return replace(rule, scope=replace(rule.scope, date_to=last))
@@ -286,7 +286,7 @@ def _dated(rule: AccessRule, fields: Mapping[str, Any]) -> AccessRule:
 
 
 def _end_of_period(date: object) -> datetime:
-    """Return the last second of a year, month, day and so on, which pywb compares with."""
+    """Return the last second of a year, month, day and so on, as compared by pywb."""
     digits = str(date)
     if len(digits) < 4 or not (digits.isascii() and digits.isdigit()):
         raise FormatError(
@@ -300,12 +300,12 @@ def _is_years(span: object) -> bool:
 
 
 def own_line(rule: AccessRule) -> str:
-    """Return all of a rule as a JSON object on a line."""
+    """Return a complete rule as a JSON object on one line."""
     return json.dumps(rule_object(rule), ensure_ascii=False)
 
 
 def rule_object(rule: AccessRule) -> dict[str, Any]:
-    """Return all of a rule as a JSON object."""
+    """Return a complete rule as a JSON object."""
     fields = rule_fields(rule)
     return {"id": fields.pop("rule"), **fields}
 
@@ -313,7 +313,7 @@ def rule_object(rule: AccessRule) -> dict[str, Any]:
 def aclj_lines(rules: Iterable[AccessRule], now: datetime) -> tuple[list[str], list[UnwrittenRule]]:
     """Return the lines of a pywb file, in its order, and the rules it cannot express.
 
-    Embargoes whose end date is past are left out; other embargoes become blocks.
+    Embargoes that have ended are left out; other embargoes become blocks.
     """
     lines: set[str] = set()
     unwritten = []

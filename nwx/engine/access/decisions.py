@@ -1,4 +1,4 @@
-"""Decisions of access rules on a capture, for one viewer at one moment.
+"""Decisions of access rules on captures, for one viewer at one moment.
 
 The most specific rule whose scope matches the capture decides: by digest, then exact URL, then
 longer prefix, then archive file, then collection, then all. Among equals, a rule with dates
@@ -44,7 +44,7 @@ class ViewerClasses:
 
     def _rules_at(self, text: str) -> frozenset[int]:
         try:
-            # An address may have the name of an interface behind it: fe80::1%eth0.
+            # An address may be followed by the name of an interface: fe80::1%eth0.
             address = ipaddress.ip_address(text.partition("%")[0])
         except ValueError:
             return frozenset()
@@ -61,7 +61,7 @@ _CLASSES_KEPT = 256
 
 
 class AccessSubject(Protocol):
-    """What rules look at in a capture; digest and collection are "" where they are not known."""
+    """The fields of a capture that rules use; digest and collection are "" if unknown."""
 
     @property
     def urlkey(self) -> str:
@@ -89,7 +89,7 @@ class AccessSubject(Protocol):
 
 
 class AskedCapture(NamedTuple):
-    """A capture that may not exist, to be decided about; what is not known of it is ""."""
+    """A capture to decide on, which may not exist; unknown fields are ""."""
 
     urlkey: str
     url: str
@@ -100,7 +100,7 @@ class AskedCapture(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a viewer may do with a capture: `allow` or the action that hides it, and the rule."""
+    """The decision on a capture: `allow` or the action that hides it, and the rule."""
 
     action: Action
     rule: AccessRule | None = None
@@ -112,15 +112,15 @@ class Decision(NamedTuple):
 
 
 ALLOWED = Decision(Action.ALLOW)
-"""What holds for a capture that no rule is about."""
+"""The decision on a capture to which no rule applies."""
 
 
 class Decisions:
-    """What one class of viewers may see, until the next rule begins or ends.
+    """The decisions for one class of viewers, until the next rule begins or ends.
 
     Equal `key` means equal decisions, "" that nothing is hidden. `restricting` are the rules that
-    hide something from these viewers, `timed` all rules about them, in the order in which they
-    decide. `mark` differs if results computed for other viewers cannot be reused.
+    hide captures from these viewers, `timed` all rules that apply to them, in the order in which
+    they decide. `mark` differs if results computed for other viewers cannot be reused.
     """
 
     def __init__(self, rules: Sequence[TimedRule], version: str = "") -> None:
@@ -136,7 +136,7 @@ class Decisions:
         return RuleMatcher([each for each in self.timed if each.is_restricting])
 
     def decide(self, capture: AccessSubject) -> Decision:
-        """Return what holds for a capture."""
+        """Return the decision on a capture."""
         if not self.timed:
             return ALLOWED
         found = self._matcher.first(
@@ -162,21 +162,21 @@ class Decisions:
         source_file: str,
         timestamp: str,
     ) -> bool:
-        """Return whether a capture is hidden, by its values, without an object for it."""
+        """Return whether a capture, given by its values, is hidden."""
         if self.hides_nothing:
             return False
         found = self._matcher.first(urlkey, url, digest, collection, source_file, timestamp)
         return found is not None and found.is_restricting
 
     def excludes(self, urlkey: str) -> bool:
-        """Return whether a rule about its URL excludes all captures of a urlkey, if it has any."""
+        """Return whether a rule on its URL excludes all captures that a urlkey may have."""
         found = None if self.hides_nothing else self._matcher.of_url(urlkey)
         return found is not None and found.action is Action.EXCLUDE
 
     def touches(self, urlkey: str, end: str | None = None) -> bool:
         """Return whether a rule may hide captures of a urlkey, or from it up to `end`.
 
-        False is certain. The captures of a page include its renders.
+        False is certain, True is not. The captures of a page include its renders.
         """
         if self.hides_nothing:
             return False
@@ -184,7 +184,7 @@ class Decisions:
 
 
 SHOWS_ALL = Decisions(())
-"""What those may see from whom nothing is hidden."""
+"""The decisions for viewers from whom nothing is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +195,9 @@ class _Kept:
 
 
 class AccessRules:
-    """All rules of an archive as of one version; threads may share it.
+    """All rules of an archive at one version; thread-safe.
 
-    With `purges_nothing` imports leave no capture out.
+    If `purges_nothing`, imports skip no captures.
     """
 
     def __init__(self, rules: Iterable[AccessRule] = (), version: str = "") -> None:
@@ -210,7 +210,7 @@ class AccessRules:
         self.purges_nothing = not purging
 
     def for_viewer(self, viewer: Viewer, now: datetime | None = None) -> Decisions:
-        """Return what a viewer may see, now or at a moment; the same object while unchanged.
+        """Return the decisions for a viewer, now or at a moment; the same object while unchanged.
 
         A `now` without a time zone is taken as UTC.
         """
@@ -219,7 +219,7 @@ class AccessRules:
         moment = to_timestamp(now or datetime.now(UTC))
         named = self._viewers.named(viewer)
         kept = self._kept.get(named)
-        # A moment given by the caller may lie before those that are kept.
+        # A moment given by the caller may be earlier than the cached decisions.
         if now is None and kept is not None and kept.begins <= moment < kept.ends:
             return kept.decisions
         timed = list(self._timed(named, moment))
@@ -231,7 +231,7 @@ class AccessRules:
         return decisions
 
     def purges(self, capture: AccessSubject) -> bool:
-        """Return whether imports leave a capture out."""
+        """Return whether imports must skip a capture."""
         if self.purges_nothing:
             return False
         found = self._purging.first(
@@ -258,7 +258,7 @@ class AccessRules:
                 yield _timed(rule, rule.action, "")
 
     def _next_change(self, moment: str) -> str:
-        """Return the moment at which other rules hold: the end of an embargo, or of the day."""
+        """Return the moment at which other rules apply: the end of an embargo, or of the day."""
         ends = [rule.until for rule in self.rules if rule.until > moment]
         if any(rule.years is not None for rule in self.rules):
             ends.append(f"{moment[:_DAY_DIGITS]}{_END_OF_DAY}")
@@ -266,7 +266,7 @@ class AccessRules:
 
 
 def _last_open_day(moment: str, years: int) -> str:
-    """Return the end of the last day whose captures are some years old."""
+    """Return the end of the last day whose captures are `years` years old."""
     year = max(int(moment[:4]) - years, 0)
     return f"{year:04}{moment[4:_DAY_DIGITS]}{_END_OF_DAY}"
 

@@ -1,7 +1,7 @@
-"""Rules looked up by scope, in time that hardly grows with their number.
+"""Look-up of rules by scope, in time that hardly grows with their number.
 
-Renders, look-ups of hosts and requests with a body lie below other urlkeys than the URLs that they
-show; rules on these URLs apply.
+Renders, look-ups of hosts and requests with a body have other urlkeys than the URLs that they
+show; the rules on these URLs apply to them too.
 """
 
 import math
@@ -21,7 +21,7 @@ class PrefixSet:
     """Sorted prefixes, each with the longest other prefix that it starts with.
 
     The candidate for a text is the prefix just before its insertion point, or a prefix of this
-    candidate: everything sorted between a prefix and a text that starts with it starts with it too.
+    candidate: anything sorted between a prefix and a text that starts with it starts with it too.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
@@ -29,7 +29,7 @@ class PrefixSet:
         self._parents = _parents(self._prefixes)
 
     def of(self, text: str) -> Iterator[str]:
-        """Yield the prefixes that a text has, the longest first."""
+        """Yield the prefixes of a text, the longest first."""
         place = bisect_right(self._prefixes, text) - 1
         while place >= 0:
             prefix = self._prefixes[place]
@@ -50,7 +50,7 @@ class PrefixSet:
 
 
 def _parents(prefixes: list[str]) -> list[int]:
-    """Return the place of the longest other that each of sorted prefixes begins with, or -1."""
+    """Return for each sorted prefix the position of the longest other it starts with, or -1."""
     parents: list[int] = []
     open_places: list[int] = []
     for place, prefix in enumerate(prefixes):
@@ -63,10 +63,10 @@ def _parents(prefixes: list[str]) -> list[int]:
 
 _HOST_STARTS = ("dns:", "whois:")
 SUBJECT_STARTS = (*RENDER_KEY_STARTS, *_HOST_STARTS)
-"""How the urlkeys of renders and of look-ups begin."""
+"""The beginnings of the urlkeys of renders and of look-ups of hosts."""
 
 BODY_MARK = "__wb_method="
-"""What the urlkeys of requests with a body have in them."""
+"""The text contained in the urlkeys of requests with a body."""
 
 
 def subject_key(urlkey: str, url: str) -> str:
@@ -95,7 +95,7 @@ _BEHIND = chr(0x10FFFF)
 
 
 class TimedRule(NamedTuple):
-    """A rule as it applies to one viewer at one moment.
+    """A rule as applied to one viewer at one moment.
 
     `action` is the resulting action, `since` and `to` the timestamps of the captures it applies to,
     both inclusive.
@@ -109,14 +109,14 @@ class TimedRule(NamedTuple):
 
 
 ALL_TIME = ("", "99999999999999")
-"""`since` and `to` of a rule about captures of any time."""
+"""`since` and `to` of a rule for captures of any time."""
 
 _Ranked = tuple[int, TimedRule]
 _Buckets = dict[str, list[_Ranked]]
 
 
 class RuleMatcher:
-    """Finds the first of some rules that is about a capture."""
+    """Finds the first of several rules that applies to a capture."""
 
     def __init__(self, rules: Sequence[TimedRule]) -> None:
         self._exact: _Buckets = defaultdict(list)
@@ -157,7 +157,7 @@ class RuleMatcher:
         source_file: str,
         timestamp: str,
     ) -> TimedRule | None:
-        """Return the first rule that is about a capture."""
+        """Return the first rule that applies to a capture."""
         best: _Ranked | None = None
         keys = _keys(urlkey, url)
         for bucket in self._buckets(keys, digest, collection, source_file):
@@ -192,7 +192,7 @@ class RuleMatcher:
             yield self._others
 
     def of_url(self, urlkey: str) -> TimedRule | None:
-        """Return the rule about all captures of a urlkey, None if it depends on other fields."""
+        """Return the rule for all captures of a urlkey, None if it depends on other fields."""
         buckets = [self._exact[urlkey]] if urlkey in self._exact else []
         buckets += [self._prefixes[start] for start in self._starts.of(urlkey)]
         rank, rule = min((bucket[0] for bucket in buckets), default=(self._first_other, None))
@@ -204,13 +204,13 @@ class RuleMatcher:
 
     @cached_property
     def _first_other(self) -> float:
-        """The rank of the first rule that is not found by a urlkey."""
+        """The rank of the first rule that is not looked up by urlkey."""
         named = (*self._digests.values(), *self._files.values(), *self._collections.values())
         return min((one[0][0] for one in (*named, self._others) if one), default=math.inf)
 
     @cached_property
     def _reached(self) -> PrefixSet:
-        """Return the urlkey prefixes that a rule may cover, including requests with a body."""
+        """The urlkey prefixes that a rule may cover, including requests with a body."""
         exact = (key.partition("?")[0] + "?" for key in self._exact)
         return PrefixSet({*self._prefixes, *exact})
 
@@ -232,7 +232,7 @@ class RuleMatcher:
 
 
 def _keys(urlkey: str, url: str) -> tuple[str, ...]:
-    """Return the urlkeys that rules may name a capture by."""
+    """Return the urlkeys by which rules may refer to a capture."""
     subject = subject_key(urlkey, url)
     return (urlkey, subject) if subject else (urlkey,)
 
@@ -259,7 +259,7 @@ def _holds(scope: Scope, keys: tuple[str, ...], collection: str, source_file: st
         return False
     if scope.source_file and scope.source_file not in (source_file, source_file.partition("#")[0]):
         return False
-    # Where a digest is given the rule was found by that; else by its prefix.
+    # A rule with a digest was found by it, so its prefix is still to be checked.
     return not (scope.digest and scope.prefix) or _reaches(scope, keys)
 
 

@@ -1,4 +1,4 @@
-"""Access rules: what may be done with which captures, by whom and until when."""
+"""Access rules: restrictions on captures by scope, viewer and time."""
 
 import hashlib
 import ipaddress
@@ -11,13 +11,13 @@ from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp
 
 MOST_TEXT_CHARACTERS = 2_000
-"""The longest reason of a rule, and name of a file, a collection or a user in it."""
+"""The length limit of a rule's reason, and of names of files, collections and users in it."""
 
 LONGEST_PREFIX = 8_000
 """The longest URL or prefix of a rule."""
 
 MOST_VIEWERS = 1_000
-"""So many addresses, and so many users, one rule may name."""
+"""The most addresses, and the most users, that one rule may name."""
 
 MOST_YEARS = 1_000
 """The longest embargo in years after the capture."""
@@ -26,7 +26,7 @@ _ID_DIGITS = 12
 
 
 class Action(StrEnum):
-    """What an access rule does with the captures of its scope.
+    """The effect of an access rule on the captures of its scope.
 
     `allow`: shown. `exclude`: treated as not in the archive. `block`: left out of all lists; a
     request for the address itself reports that it is blocked. `embargo`: blocked until a date, or
@@ -47,11 +47,11 @@ STRICTNESS: dict[Action, int] = {
     Action.LOCAL: 1,
     Action.ALLOW: 0,
 }
-"""Which of two rules that are alike otherwise holds: the one with the higher number."""
+"""The strictness of actions: of otherwise equal rules, the one with the higher number applies."""
 
 
 class Role(StrEnum):
-    """What a user may do: read, describe and judge the archive, or administer it."""
+    """The role of a user: may read, describe and judge, or administer the archive."""
 
     READER = "reader"
     CURATOR = "curator"
@@ -60,7 +60,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks: the network address, the name of the user, "" where nobody has logged in."""
+    """The sender of a request: network address, user name ("" if not logged in) and role."""
 
     address: str = ""
     user: str = ""
@@ -68,12 +68,12 @@ class Viewer:
 
     @property
     def sees_all(self) -> bool:
-        """Whether rules hide nothing from this viewer: from curators and administrators."""
+        """Whether rules hide nothing from this viewer, as for curators and administrators."""
         return self.role in (Role.CURATOR, Role.ADMINISTRATOR)
 
 
 EVERYBODY = Viewer()
-"""A reader of whom nothing is known."""
+"""An anonymous reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class AccessRule:
 
     @property
     def names_viewers(self) -> bool:
-        """Whether the rule is about viewers that it names, or shows captures to these."""
+        """Whether the rule names viewers, to whom it applies or shows captures."""
         return bool(self.addresses or self.users)
 
 

@@ -105,7 +105,7 @@ class DigestIndex(EntryIndex):
                     yield entry["id"], known
 
     def remove(self, known: Collection[str]) -> int:
-        """Remove the pairs of digests that no capture has any more; return how many changed."""
+        """Remove pairs of digests that no capture has any more; return how many entries changed."""
         gone, removed = set(known), 0
         for some in batches(sorted(gone) if self.is_made() else (), _AT_ONCE):
             found = [entry["id"] for entry in self._store.find({"digests": tuple(some)})]
