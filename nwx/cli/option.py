@@ -1,6 +1,7 @@
 """The kinds of options that commands have; `into` is the parameter, if not named as the option."""
 
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +28,19 @@ class HintedChoice(click.Choice[str]):
         near = begun or get_close_matches(text, self.choices, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return super().get_invalid_choice_message(value, ctx) + hint
+
+
+class Number(click.FloatRange):
+    """A number in a range; NaN, which no range excludes, and infinity are in none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number; fails on any other value."""
+        number: float = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{number} is no finite number.", param, ctx)
+        return number
 
 
 class Decorator(Protocol):
@@ -95,14 +109,14 @@ def seconds(
     name: str, help: str, into: str = "", *, default: float | None = None, least: float = 0
 ) -> Decorator:
     """Return an option for a time in seconds."""
-    return value(name, click.FloatRange(least), "SECONDS", help, into, default=default)
+    return value(name, Number(least), "SECONDS", help, into, default=default)
 
 
 def above_zero(
     name: str, metavar: str | None, help: str, *, default: float | None = None
 ) -> Decorator:
     """Return an option for a number above 0."""
-    return value(name, click.FloatRange(0, min_open=True), metavar, help, default=default)
+    return value(name, Number(0, min_open=True), metavar, help, default=default)
 
 
 def whole_number(

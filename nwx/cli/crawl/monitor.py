@@ -212,7 +212,7 @@ def watched_monitor(
     help="Folder whose disk must not get full, beside those of the log and of the archive.",
 )
 @option.value(
-    "--interval", click.FloatRange(0.1, 3_600), "SECONDS", "Seconds between two looks.", default=5.0
+    "--interval", option.Number(0.1, 3_600), "SECONDS", "Seconds between two looks.", default=5.0
 )
 @option.flag("--once", "Look once, print the report, and exit.")
 @option.flag("--anew", "Forget what was counted before.")

@@ -147,7 +147,7 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
 @_URLS
 @option.value(
     "--priority",
-    click.FloatRange(0, 1),
+    option.Number(0, 1),
     None,
     "From 0 to 1; the highest is fetched first.",
     default=0.5,
@@ -274,7 +274,7 @@ def deliver(
 @option.count("--limit", "N", "Number of URLs at most.", default=1000)
 @option.value(
     "--min-priority",
-    click.FloatRange(0, 1),
+    option.Number(0, 1),
     "P",
     "Only URLs with this priority or a higher one.",
     default=0.0,

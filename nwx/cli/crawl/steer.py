@@ -169,7 +169,7 @@ def _draw(report: "SimulationReport", path: Path) -> None:
 )
 @option.value(
     "--lease",
-    click.FloatRange(60, 86_400),
+    option.Number(60, 86_400),
     "SECONDS",
     "Time after which a URL that was not fetched is given again.",
     into="lease_seconds",

@@ -43,7 +43,7 @@ def digests_command() -> None:
 @option.flag("--filter", "Write a Bloom filter in place of the list.", into="filtered")
 @option.value(
     "--rate",
-    click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    option.Number(0, 0.5, min_open=True, max_open=True),
     "SHARE",
     "Share of foreign digests that the filter takes for its own.",
     default=0.001,

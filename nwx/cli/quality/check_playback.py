@@ -82,7 +82,7 @@ def browser_options(settings: Settings, given: dict[str, Any], **more: Any) -> "
 
 jobs_option = option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
 page_seconds_option = option.value(
-    "--page-seconds", click.FloatRange(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
+    "--page-seconds", option.Number(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
 )
 browser_option = option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
 playback_option = option.string(
@@ -192,7 +192,7 @@ _MOST_URLS = 1_000_000
 @option.flag("--force", "Check pages again that were checked already.")
 @option.value(
     "--far",
-    click.FloatRange(0),
+    option.Number(0),
     "DAYS",
     "Resources captured further from their page than this are faults.",
     default=30.0,
