@@ -8,14 +8,14 @@ from nwx.model import ReadError
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     LOADED = "loaded"  # a file is in the archive now
     KNOWN = "known"  # a file was in the archive already
     FAILED = "failed"  # a file that cannot be loaded, or a folder that cannot be read
     NOT_MOVED = "not-moved"  # a file that is in the archive but has to stay where it is
     WAITING = "waiting"  # the archive cannot be written at the moment
-    BACK = "back"  # it can again
+    BACK = "back"  # the archive can be written again
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Event:
 
 @dataclass(slots=True)
 class WatchReport:
-    """How many files came to what."""
+    """The number of files by outcome."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
 
     @property
     def failed(self) -> bool:
-        """Whether there was a file that could not be loaded or moved."""
+        """Whether any file could not be loaded or moved."""
         return bool(self.outcomes[EventKind.FAILED] or self.outcomes[EventKind.NOT_MOVED])

@@ -23,11 +23,11 @@ from nwx.warc.checksums import checksum
 from nwx.warc.sources import OPEN_SUFFIX, ArchiveSource, is_archive_name
 
 _GROWING_SECONDS, _WRITTEN_SECONDS = 0.25, 60.0
-"""How often files are read while they are written, and until how long after their last change."""
+"""The interval of polls while files are written, and how long after a change they count as such."""
 
 
 class _State(NamedTuple):
-    """What changes when a file does."""
+    """Values that change when a file does."""
 
     size: int
     modified_ns: int
@@ -37,7 +37,7 @@ class _State(NamedTuple):
 
 @dataclass(slots=True)
 class _Sight:
-    """A file as it was seen last, since when it is so, and how often."""
+    """The last state of a file, since when it has it, and in how many looks."""
 
     state: _State
     since: float
@@ -82,7 +82,7 @@ class Folders:
         self._open: dict[str, _Sight] = {}
 
     def look(self) -> list[Path]:
-        """Return the files that are whole now, the oldest first."""
+        """Return the complete files, oldest first."""
         now, clock = time.monotonic(), time.time()
         before, were_open = self._sights, self._open
         inodes = {sight.state[2:] for sight in were_open.values()}
@@ -100,7 +100,7 @@ class Folders:
         return [Path(path) for _, path in sorted(whole)]
 
     def growing(self) -> list[GrowingFile]:
-        """Return the files of the last look that are not whole, and have more to read."""
+        """Return the incomplete files of the last look that may have more to read."""
         found = {
             path.removesuffix(OPEN_SUFFIX): sight
             for path, sight in (*self._open.items(), *self._sights.items())
@@ -138,7 +138,7 @@ class Folders:
             return False
         if sight.closed:
             return True
-        # Clocks of file servers differ: the age is believed only when nothing changed meanwhile.
+        # Clocks of file servers differ: the age is trusted only if nothing changed meanwhile.
         age = max(now - sight.since, clock - sight.state.modified_ns / 1e9)
         return sight.looks > 1 and age >= self._settle_seconds
 
@@ -200,7 +200,7 @@ def _is_of_archive(name: str) -> bool:
 
 
 def _state(entry: "os.DirEntry[str]") -> _State | None:
-    """Return the state of a regular file; None of anything else, or where it has gone."""
+    """Return the state of a regular file; None for anything else, or if it is gone."""
     try:
         found = entry.stat()
     except OSError:
@@ -220,7 +220,7 @@ def is_locked(path: str) -> bool:
                 except (BlockingIOError, PermissionError):
                     return True
     except OSError:
-        # It cannot be opened, or there are no locks here: the import tells what is wrong.
+        # It cannot be opened, or the file system has no locks: the import reports errors.
         return False
     return False
 
@@ -229,7 +229,7 @@ _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EML
 
 
 def make_folder(folder: Path) -> None:
-    """Make a target folder, once at the start; later a missing one is an error.
+    """Create a target folder, once at the start; later a missing one is an error.
 
     Raises SourceError if that fails.
     """
@@ -267,7 +267,7 @@ def _link_or_copy(file: Path, target: Path) -> None:
 
 
 def _copy(file: Path, target: Path) -> None:
-    """Copy a file under a name that nobody takes for an archive, then rename the copy."""
+    """Copy a file under a name that is not one of an archive file, then rename the copy."""
     mark = hashlib.blake2b(os.fsencode(file.absolute()), digest_size=4).hexdigest()
     unfinished = target.with_name(f".{target.name}.{mark}.moving")
     shutil.copyfile(file, unfinished)
@@ -296,12 +296,12 @@ def _checksum(path: Path) -> str:
 
 
 def _synchronize(folder: Path) -> None:
-    """Let the names in a folder outlast a power cut."""
+    """Sync a folder, so that its names survive a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some network file systems have no such thing.
+        # Some network file systems do not support this.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:

@@ -19,15 +19,15 @@ from nwx.watching.folders import Folders
 
 _KEPT_BYTES = 1 << 20
 _STEP_BYTES = 64 << 20
-"""So much of a file is read at once, so that a long one does not hold up the others."""
+"""Bytes of a file read at a time, so that a long one does not delay the others."""
 
 
 def grown_source(source: ArchiveSource, start: int, *, is_quiet: bool) -> ArchiveSource | None:
     """Return a file up to its last complete record, None if no record after `start` is complete.
 
     Records of one capture are written one after the other: the last ones count once the file
-    `is_quiet`. A member with several records ends the reading, and so does damage; what follows is
-    read when the file is closed.
+    `is_quiet`. A member with several records ends the reading, and so does damage; the rest is read
+    when the file is closed.
     """
     try:
         with source.open() as handle:
@@ -61,7 +61,7 @@ def _complete_end(members: Members, start: int, *, is_quiet: bool) -> int:
 
 
 def _is_alone(members: Members, record: Record) -> bool:
-    """Return whether a record fills its member; so does each one of a file without compression."""
+    """Return whether a record fills its member; True for files without compression."""
     if not members.coding:
         return True
     is_read = members.data[members.pos :] in (b"", RECORD_END)
@@ -71,9 +71,9 @@ def _is_alone(members: Members, record: Record) -> bool:
 def grown_sources(
     folders: Folders, whole: Collection[Path], ledger: Mapping[str, SourceFile]
 ) -> list[ArchiveSource]:
-    """Return the files of the last look that are being written, up to their last complete record.
+    """Return the growing files of the last look, up to their last complete record.
 
-    Those that have no more than the ledger says are left out.
+    Files without new complete records since their ledger entry are left out.
     """
     found = []
     for file in folders.growing():
@@ -112,7 +112,7 @@ def read_grown_again(
 
 
 def _has_grown(source: ArchiveSource, entry: SourceFile) -> bool:
-    """Return whether a finished file of the ledger is under the same path, and longer now."""
+    """Return whether a finished file of the ledger has the same path, and more content now."""
     if source.member or source.path != entry.path or entry.size is None or not entry.finished:
         return False
     if source.size is None or source.size <= entry.size:
@@ -120,7 +120,7 @@ def _has_grown(source: ArchiveSource, entry: SourceFile) -> bool:
     try:
         return checksum_of_start(source, entry.size) == entry.checksum
     except SourceError:
-        return False  # the import says why
+        return False  # the import reports why
 
 
 def _cut(source: ArchiveSource, entry: SourceFile) -> Iterator[Capture]:

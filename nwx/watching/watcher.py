@@ -40,7 +40,7 @@ class PageListener(Protocol):
     """
 
     def on_documents(self, source: ArchiveSource, pages: Sequence[PagePlace]) -> object:
-        """Take the new pages of a file."""
+        """Process the new pages of a file."""
 
     def idle(self) -> object:
         """Do other work until new files can be loaded."""
@@ -87,7 +87,7 @@ def watch(
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file to load: itself, and its parts as the import knows them (several in a WACZ)."""
+    """A file to load, with its sources for the import (several in a WACZ)."""
 
     path: Path
     sources: tuple[ArchiveSource, ...]
@@ -234,7 +234,7 @@ class _Watch:
         )
 
     def _problem(self, file: _File, errors: tuple[ReadError, ...]) -> str:
-        """Return why a file is not in the archive, "" where all of it is."""
+        """Return why a file is not in the archive, "" if all of it is."""
         if not file.sources:
             return errors[0].message if errors else "it holds no records"
         for source in file.sources:
@@ -351,7 +351,7 @@ def _file(path: Path) -> _File:
 
 
 def _batches(files: Iterator[_File]) -> Iterator[list[_File]]:
-    """Yield some files at a time; of several of one name the others wait for the next look."""
+    """Yield batches of files; of files with the same name, only the first until the next look."""
     batch: list[_File] = []
     names: set[str] = set()
     for file in files:
@@ -368,7 +368,7 @@ def _batches(files: Iterator[_File]) -> Iterator[list[_File]]:
 
 
 def _is_of(source: ArchiveSource, entry: SourceFile) -> bool:
-    """Return whether a ledger entry belongs to a file, wherever it was found."""
+    """Return whether a ledger entry belongs to a file, whatever its path."""
     if source.size != entry.size:
         return False
     try:
