@@ -1,1 +1,1 @@
-"""Captures taken out of an archive: hidden at once, and purged from all indices."""
+"""Takedown of captures: hidden at once, and purged from all indices."""

@@ -30,14 +30,14 @@ _STATE = "purged-documents"
 
 @dataclass(frozen=True, slots=True)
 class DocumentCounts:
-    """How many documents are gone, and how many have another capture as their own."""
+    """Numbers of documents that were removed, and that now belong to another capture."""
 
     removed: int = 0
     moved: int = 0
 
 
 class PurgedDocuments:
-    """Removal of captures from documents.
+    """Removes captures from documents.
 
     The text of a document that another capture shares is kept. Such documents are saved in a state
     of the access index while they are deleted and written again, so that a killed purge loses none.
@@ -48,13 +48,13 @@ class PurgedDocuments:
         self._access = engine.access_index()
 
     def restore(self) -> None:
-        """Write again the documents that a killed purge had saved."""
+        """Write the documents saved by a killed purge again."""
         kept = self._access.state(_STATE)
         if kept:
             self._write_again([document_from_entry(one) for one in _unpacked(kept)])
 
     def take(self, ids: Collection[str]) -> DocumentCounts:
-        """Take the captures of the scope from these documents."""
+        """Remove the captures of the scope from these documents."""
         found = self._engine.documents(list(ids))
         own = {id: document for id, document in found.items() if self._scope.has(document.capture)}
         moved = [] if self._scope.has_whole_documents else list(self._moved(own.items()))
@@ -67,14 +67,14 @@ class PurgedDocuments:
         return DocumentCounts(len(own) - len(moved), len(moved))
 
     def _moved(self, documents: Collection[tuple[str, Document]]) -> Iterator[Document]:
-        """Yield the documents whose payload another capture holds, with that capture."""
+        """Yield the documents whose payload another capture has, with that capture."""
         for id, document in documents:
             others = [one for one in self._others(document.capture.urlkey) if holds(one, id)]
             if others:
                 yield Document(max(others, key=precedence), document.extract)
 
     def _others(self, urlkey: str) -> Iterator[Capture]:
-        """Yield the captures of a urlkey that stay and hold a payload."""
+        """Yield the remaining captures of a urlkey that have a payload."""
         for capture in self._engine.captures(urlkey):
             if makes_document(capture) and not self._scope.has(capture):
                 yield capture
@@ -116,7 +116,7 @@ def rebuild(engine: Engine, open_engine: OpenEngine, progress: ShowProgress) -> 
 
 
 def _facet_options(store: BlobStore) -> FacetBuildOptions:
-    """Return how the current build was made."""
+    """Return the options of the current build."""
     try:
         before = current_build(store)
     except EngineVersionError:
@@ -179,7 +179,7 @@ _Planned = list[list[str | int]]
 
 
 class LedgerCounts:
-    """Subtraction of a rule's purged captures from the counts of their files.
+    """Subtracts a rule's purged captures from the counts of their files.
 
     Planned counts are saved in a state of the access index until they are applied, so that the next
     purge applies the counts of a killed one, once.
@@ -190,7 +190,7 @@ class LedgerCounts:
         self._name = _COUNTS_STATE.format(rule_id)
 
     def plan(self, places: Iterable[RecordPlace]) -> None:
-        """Keep how many captures of each file are about to be deleted."""
+        """Save how many captures of each file will be deleted."""
         found = Counter((one.collection, one.file) for one in places)
         planned = self._planned()
         known = {(collection, name) for collection, name, _, _ in planned}
@@ -204,7 +204,7 @@ class LedgerCounts:
             self._access.put_state(self._name, json.dumps(planned + more).encode())
 
     def settle(self) -> None:
-        """Count the captures that were deleted as purged."""
+        """Apply the planned counts: deleted captures count as purged."""
         planned = {(str(one[0]), str(one[1])): (one[2], one[3]) for one in self._planned()}
         if not planned:
             return
@@ -220,7 +220,7 @@ class LedgerCounts:
 def _counted(
     files: Iterable[SourceFile], planned: Mapping[tuple[str, str], tuple[str | int, str | int]]
 ) -> Iterator[SourceFile]:
-    """Yield the files whose counts are still as they were when the purge was planned."""
+    """Yield the files, with new counts, that are unchanged since the purge was planned."""
     for file in files:
         before, number = planned.get((file.collection, file.name), (-1, 0))
         if before == file.counts.get("captures", 0):

@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 _AT_ONCE = 500
 _DATES_AT_ONCE = 5_000
 ERASE_SECONDS = 90.0
-"""How long others are waited for who read the files, and a server for what it keeps for a while."""
+"""How long to wait for readers of the files, and for a server to drop what it retains."""
 
 
 @dataclass(slots=True)
@@ -140,7 +140,7 @@ class Purge:
         self._progress(WorkProgress(step, self._report.captures, 0))
 
     def _remove_dates(self) -> None:
-        """Remove the dates that are known to be of the scope without a look at captures."""
+        """Remove the dates known to be in the scope without reading captures."""
         elsewhere = []
         for index in self._engine.dates_indices():
             if index.name != MAIN_DATES and not self._is_own(index):
@@ -184,7 +184,7 @@ class Purge:
             self._report.moved += counts.moved
 
     def _remove_dates_of(self, captures: list[Capture]) -> None:
-        """Remove the dates of captures that no other capture of the same document has."""
+        """Remove the dates of captures, except those of other captures of the same document."""
         seen: dict[str, set[tuple[str, str]]] = {}
         for one in captures:
             if one.document_id:
@@ -199,7 +199,7 @@ class Purge:
             self._report.dates += self._purger.remove_dates(name, dates)
 
     def _staying(self, captures: list[Capture]) -> Iterator[Capture]:
-        """Yield the captures of the same urlkeys that stay."""
+        """Yield the remaining captures of the same urlkeys."""
         if not self._scope.has_whole_documents:
             for urlkey in dict.fromkeys(one.urlkey for one in captures):
                 yield from (
@@ -232,7 +232,7 @@ class Purge:
         return url in self._found.urls or self._scope.has_url(url)
 
     def _remove_digests(self) -> None:
-        """Remove the further digests of payloads that only captures of the scope have."""
+        """Remove the additional digests of payloads that only captures of the scope have."""
         engine, has = self._engine, self._scope.has
         if engine.digests.is_made():
             digests = self._found.digests
@@ -242,7 +242,7 @@ class Purge:
     def _remove_captures(self) -> None:
         places = self._found.places
         ids = [f"{one.collection}/{one.file}@{one.offset}" for one in places]
-        # Logged first: followers are told that they are gone while they are still there.
+        # Logged first: followers get the deletions while the captures still exist.
         self._engine.change_log().add_deleted(self._found.followed, self._engine.aliases)
         for start in range(0, len(ids), _AT_ONCE):
             self._engine.delete(IndexName.CAPTURES, ids[start : start + _AT_ONCE])
@@ -255,8 +255,8 @@ _COUNTED_AT_ONCE = 1_000
 class TakenCaptures:
     """Number, dates and places of the captures that a rule excludes.
 
-    `shown` are those that a reader was still shown when this was counted, which is 0 unless rules
-    of others allow them.
+    `shown` counts those that a reader still saw when this was counted, 0 unless other rules allow
+    them.
     """
 
     captures: int = 0
@@ -276,7 +276,7 @@ class TakenCaptures:
 
 
 def taken_captures(engine: Engine, rule: AccessRule, progress: ShowProgress) -> TakenCaptures:
-    """Return what a stored rule excludes, and whether readers are shown any of it."""
+    """Return the captures that a stored rule excludes, and how many readers still see."""
     found, dates, places = 0, ("", ""), set()
     scope = replace(rule, purged=True)
     for one in ScopeCaptures(engine, scope).captures():
@@ -324,7 +324,7 @@ class Takedown:
     by: str = ""
 
     def values(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the takedown as JSON values."""
         rule = rule_entry(self.rule) | {"id": self.rule.id}
         purge = asdict(self.purge) if self.purge else None
         return {"rule": rule, "taken": asdict(self.taken), "purge": purge}
@@ -344,7 +344,7 @@ def take_down(
     purge: bool,
     progress: ShowProgress,
 ) -> Takedown:
-    """Exclude the captures of a scope, and purge them if that is asked for."""
+    """Exclude the captures of a scope; with `purge`, also purge them."""
     rule = takedown_rule(engine, scope, reason, purged=purge, by=by)
     taken = taken_captures(engine, rule, progress)
     if not purge:

@@ -48,7 +48,7 @@ def takedown_rule(
 ) -> AccessRule:
     """Exclude the captures of a scope from now on; return the stored rule.
 
-    With `purged` imports leave them out too. An existing rule of the same scope is changed; a
+    With `purged`, imports leave them out too. An existing rule of the same scope is changed; a
     purging rule stays one, and the old reason is kept if `reason` is empty.
     """
     access = engine.access_index()
@@ -72,7 +72,7 @@ class ScopeCaptures:
 
     @property
     def has_whole_documents(self) -> bool:
-        """Whether all captures of a document are in the scope where one is."""
+        """Whether all captures of a document are in the scope if one is."""
         scope = self._scope
         return not (scope.collection or scope.source_file or scope.date_from or scope.date_to)
 
@@ -90,7 +90,7 @@ class ScopeCaptures:
             return False
 
     def captures(self) -> Iterator[Capture]:
-        """Stream the captures of the scope, each once."""
+        """Yield the captures of the scope, each once."""
         return filter(self.has, self._candidates())
 
     def _candidates(self) -> Iterator[Capture]:
@@ -111,7 +111,7 @@ class ScopeCaptures:
             yield start, f"{start}{_BEHIND}"
 
     def dates(self, place: str = MAIN_DATES) -> Iterator[Dates]:
-        """Stream the dates of the scope in an index; of a file none are known."""
+        """Yield the dates of the scope in an index; none for a scope with a file."""
         if self._scope.source_file:
             return
         for dates in self._engine.scan_dates(place):
@@ -128,7 +128,7 @@ def _host_of(scope: Scope) -> str:
 
 
 def _apart(spans: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield spans of urlkeys that do not overlap, and hold all that these do."""
+    """Yield non-overlapping spans of urlkeys that cover all of these."""
     reached = ""
     for start, end in sorted(spans):
         if end > reached:
@@ -172,7 +172,7 @@ def keep_places(access: AccessIndex, rule_id: str, places: Iterable[RecordPlace]
 
 
 IsGone = Callable[[str], bool]
-"""Tells whether a URL was purged."""
+"""Returns whether a URL was purged."""
 
 _URL = re.compile(r"https?://[^\s\"'<>\\]+", re.IGNORECASE)
 
@@ -188,7 +188,7 @@ class SpecificationCounts:
 def remove_seeds(crawls: CrawlIndex, is_gone: IsGone) -> SpecificationCounts:
     """Remove purged seeds from all saved specifications, earlier versions included.
 
-    A changed text is written anew, without its comments. A purged URL named elsewhere, or in an
+    A changed text is rewritten, without its comments. A purged URL named elsewhere, or in an
     unreadable text, is kept and reported: people wrote these texts about a crawl.
     """
     changed, naming = 0, []
@@ -213,7 +213,7 @@ def _without_seeds(stored: StoredSpecification, is_gone: IsGone) -> str:
     try:
         read = read_specification(stored.text, stored.name)
     except SpecificationError:
-        return stored.text  # of a release that took more
+        return stored.text  # saved by a release that accepted more
     seeds = tuple(seed for seed in read.seeds if not is_gone(seed))
     like = tuple(example for example in read.like if not ("//" in example and is_gone(example)))
     if (seeds, like) == (read.seeds, read.like):
