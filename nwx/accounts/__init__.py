@@ -1,1 +1,1 @@
-"""Accounts of people who use the pages: names, roles, passwords, sessions, limits of logins."""
+"""User accounts of the pages: names, roles, passwords, sessions, limits of logins."""

@@ -112,7 +112,7 @@ class AccountFile:
             db.execute(f"PRAGMA user_version = {_FORMAT}")
 
     def secret(self) -> bytes:
-        """Return the key by which all workers sign and check cookies."""
+        """Return the key with which all workers sign and check cookies."""
         with self.reading() as db:
             row = db.execute("SELECT value FROM secrets WHERE name = 'sessions'").fetchone()
         if row is None:
@@ -123,13 +123,13 @@ class AccountFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection, to one thread at a time."""
+        """Yield the connection, to one thread at a time."""
         with self._guard, self._our_errors():
             yield self._db
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection, and keep all changes inside, or none."""
+        """Yield the connection, and commit all changes of the block, or none."""
         with self.reading() as db, transaction(db):
             yield db
 
@@ -155,7 +155,7 @@ _NAME = re.compile(r"[^\s,;:\"'<>\\/|*?]+")
 
 
 class AccountError(UsageError):
-    """An account that cannot be: unknown, already there, of a wrong name or password."""
+    """An invalid account: unknown, existing already, or with an unusable name or password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def is_account_name(name: str) -> bool:
 
 
 def check_account_name(name: str) -> str:
-    """Return the name of an account; raises AccountError where it cannot be one."""
+    """Return the name of an account; raises AccountError if it is invalid."""
     if not is_account_name(name):
         raise AccountError.translated(
             "%(name)s cannot name an account; use up to %(most)s "
@@ -207,7 +207,7 @@ _hasher = PasswordHasher()
 
 
 def check_password(password: str, name: str) -> str:
-    """Return a password that an account may have; raises AccountError on weak ones."""
+    """Return a password if it is acceptable; raises AccountError if it is weak."""
     if len(password) < LEAST_PASSWORD_CHARACTERS:
         raise AccountError.translated(
             "the password is short; use %(least)s or more characters",
@@ -223,7 +223,7 @@ def check_password(password: str, name: str) -> str:
 
 
 def hash_password(password: str) -> str:
-    """Return the hash of a password, with its salt and the cost of making it."""
+    """Return the hash of a password, with its salt and cost parameters."""
     return _hasher.hash(password.encode("utf-8", "surrogatepass"))
 
 
@@ -244,7 +244,7 @@ def is_password(password_hash: str, password: str) -> bool:
 
 
 def is_outdated(password_hash: str) -> bool:
-    """Return whether a hash was made at another cost than hashes are now."""
+    """Return whether a hash has other cost parameters than new hashes."""
     return _hasher.check_needs_rehash(password_hash)
 
 
@@ -257,7 +257,7 @@ _COLUMNS = "name, role, password_hash, made_at, changed_at"
 
 
 class AccountStore:
-    """The accounts of a file. Names that differ in the case of letters only are one name."""
+    """The accounts of a file. Names are case-insensitive."""
 
     def __init__(
         self, file: AccountFile, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -282,7 +282,7 @@ class AccountStore:
             return _required(db, name)
 
     def add(self, name: str, role: Role, password: str = "") -> Account:
-        """Add an account; "" gives it no password. Raises AccountError if it exists."""
+        """Add an account, without a password for "". Raises AccountError if it exists."""
         password_hash = hash_password(check_password(password, name)) if password else ""
         now = self._now()
         account = Account(check_account_name(name), role, password_hash, now, now)
@@ -298,7 +298,7 @@ class AccountStore:
         return account
 
     def set_role(self, name: str, role: Role) -> Account:
-        """Change the role of an account, which holds from its next request on."""
+        """Change the role of an account, effective from its next request on."""
         with self._file.changing() as db:
             known = _required(db, name)
             db.execute(
@@ -324,7 +324,7 @@ class AccountStore:
             _end_sessions(db, known.name)
 
     def logged_in(self, name: str, password: str) -> Account | None:
-        """Return the account that a name and password open, None where they open none."""
+        """Return the account with a name and password, None if they do not match."""
         known = self.account(name)
         if not is_password(known.password_hash if known else "", password) or known is None:
             return None

@@ -15,9 +15,9 @@ from limits.strategies import FixedWindowRateLimiter
 from nwx.accounts.account_store import AccountFile
 
 SESSION_IDLE_SECONDS = 12 * 3_600
-"""A session that is not used for so long has ended, as has one used in the future.
+"""A session that is not used for this long has ended, as has one last used in the future.
 
-Otherwise one begun while the clock was wrong would last for years.
+Otherwise a session begun while the clock was wrong would last for years.
 """
 
 MOST_SESSION_SECONDS = 7 * 86_400
@@ -39,14 +39,14 @@ def proof_of(secret: str) -> bytes:
 
 
 class SessionStore:
-    """The sessions in a file; `clock` gives seconds since 1970."""
+    """The sessions in a file; `clock` returns seconds since 1970."""
 
     def __init__(self, file: AccountFile, clock: Callable[[], float] = time.time) -> None:
         self._file = file
         self._clock = clock
 
     def begin(self, name: str, proof: bytes) -> str:
-        """Return the token of a new session; nobody else ever knew it."""
+        """Return the token of a new session; only its hash is stored."""
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), int(self._clock())
         with self._file.changing() as db:
             db.execute(
@@ -58,11 +58,11 @@ class SessionStore:
         return token
 
     def session(self, token: str) -> Session | None:
-        """Return the session of a token, None where it is unknown or has ended."""
+        """Return the session of a token, None if it is unknown or has ended."""
         return self._lasting(_hash(token))
 
     def named_session(self, name: str) -> Session | None:
-        """Return the session of a name (`session_name`), None where it has ended."""
+        """Return the session of a name (`session_name`), None if it has ended."""
         try:
             key = bytes.fromhex(name)
         except ValueError:
@@ -93,7 +93,7 @@ class SessionStore:
 
 
 def session_name(token: str) -> str:
-    """Return a text that names the session of a token, and does not open it."""
+    """Return a text that identifies the session of a token without giving access to it."""
     return _hash(token).hex()
 
 
@@ -106,14 +106,14 @@ _LONGEST_SECONDS = _MINUTES * 60
 OF_ONE_NAME = RateLimitItemPerMinute(8, _MINUTES, namespace="name-and-address")
 OF_ONE_ADDRESS = RateLimitItemPerMinute(40, _MINUTES, namespace="address")
 OF_NAME_ANYWHERE = RateLimitItemPerMinute(200, _MINUTES, namespace="name")
-"""What many addresses together may try: high, for whoever fails on purpose locks others out."""
+"""The limit of all addresses together: high, as deliberate failures lock out the user."""
 
 _IPV6_PREFIX = 64
 _DIGEST_BYTES = 16
 
 
 class AttemptCounts(Storage):
-    """Counts in SQLite, as the library `limits` wants them; `clock` gives seconds since 1970."""
+    """Storage in SQLite for the library `limits`; `clock` returns seconds since 1970."""
 
     STORAGE_SCHEME = None
 
@@ -124,11 +124,11 @@ class AttemptCounts(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """No exceptions of a vendor: the file raises ours."""
+        """No vendor exceptions: the file raises our own."""
         return _NoError
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Return a count that was raised, or lowered; one that has expired begins anew."""
+        """Increase or decrease a count and return it; an expired one starts again."""
         now = self._clock()
         with self._file.changing() as db:
             # Counts that expire later were made before the clock was set back.
@@ -145,7 +145,7 @@ class AttemptCounts(Storage):
         return int(number)
 
     def get(self, key: str) -> int:
-        """Return a count, 0 of one that has expired."""
+        """Return a count, 0 if it has expired."""
         found = self._row(key)
         return int(found[0]) if found else 0
 
@@ -165,16 +165,16 @@ class AttemptCounts(Storage):
         return row
 
     def check(self) -> bool:
-        """Return whether counts can be kept."""
+        """Return whether counts can be stored."""
         return self.get("") == 0
 
     def reset(self) -> int:
-        """Forget all counts; return how many there were."""
+        """Delete all counts; return their number."""
         with self._file.changing() as db:
             return db.execute("DELETE FROM attempts").rowcount
 
     def clear(self, key: str) -> None:
-        """Forget a count."""
+        """Delete a count."""
         with self._file.changing() as db:
             db.execute("DELETE FROM attempts WHERE key = ?", (key,))
 
@@ -204,7 +204,7 @@ class LoginLimits:
         return max(waits, default=0)
 
     def forgive(self, name: str, address: str) -> None:
-        """Forget a login that succeeded, and the attempts of its name and address before."""
+        """Stop counting a successful login, and all attempts of its name and address."""
         (item, *keys), *shared = _limits(name, address)
         self._limiter.clear(item, *keys)
         for item, *keys in shared:
@@ -216,7 +216,7 @@ class LoginLimits:
 
 
 def _limits(name: str, address: str) -> tuple[tuple[RateLimitItem, *tuple[str, ...]], ...]:
-    # People type passwords where the name belongs: what was typed is not kept.
+    # People type passwords into the field for names: only hashes are stored.
     name, address = _digest(name), client_network(address)
     return (
         (OF_ONE_NAME, name, address),
@@ -231,7 +231,7 @@ def _digest(name: str) -> str:
 
 
 def client_network(address: str) -> str:
-    """Return what counts as one address: of IPv6 a whole network, for a host has that many."""
+    """Return the network that counts as one address: /64 for IPv6, as one host may have it."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""How a service knows its users: not at all, by a token, by a reverse proxy, by accounts."""
+"""How a service identifies its users: not at all, by token, reverse proxy or accounts."""
 
 import ipaddress
 from collections.abc import Iterable
