@@ -1,1 +1,1 @@
-"""The archive as a viewer may see it."""
+"""Archives restricted to what a viewer may see."""

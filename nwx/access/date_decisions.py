@@ -1,4 +1,4 @@
-"""Which dates of documents and which rows of capture indexes a viewer may see."""
+"""Visibility of document dates and of rows of capture indexes for a viewer."""
 
 import threading
 from array import array
@@ -183,7 +183,7 @@ def is_all_hidden(decisions: Decisions, collection: str, source_file: str = "") 
 def _spans(
     decisions: Decisions, rules: Sequence[TimedRule], collection: str, source_file: str = ""
 ) -> Iterator[HiddenSpan]:
-    """Yield the hidden spans of a collection: what rules say changes at their ends alone."""
+    """Yield the hidden spans of a collection; decisions change only at the ends of rules."""
     starts = {_FIRST, *(one.since for one in rules if one.since)}
     starts |= {f"{int(one.to) + 1:014}" for one in rules if one.to < _LAST}
     begun = ""
@@ -204,7 +204,7 @@ def in_spans(spans: Sequence[HiddenSpan], timestamp: str, collection: str) -> bo
 
 
 class HiddenPlaces:
-    """The places of hidden captures; eight bytes are kept of each. Threads may share it."""
+    """The places of hidden captures, in eight bytes each; thread-safe."""
 
     def __init__(self, store: FacetStore, decisions: Decisions) -> None:
         self._store = store
@@ -237,7 +237,7 @@ class HiddenPlaces:
 
 
 MOST_LOOK_UPS = 500
-"""More changes than these are found sooner by looking at all captures."""
+"""For more changes than these, reading all captures is faster."""
 
 _Span = tuple[str, str | None]
 
@@ -245,7 +245,7 @@ _Span = tuple[str, str | None]
 def changed_spans(before: Decisions, after: Decisions) -> list[_Span] | None:
     """Return urlkey spans covering all captures of pages whose decision changed.
 
-    None if the changed rules are not about URLs or are many, or if other dates are known now
+    None if the changed rules are not about URLs or are many, or if known dates have changed
     (`AccessIndex.renew`).
     """
     if before.mark != after.mark:
@@ -261,13 +261,13 @@ def changed_spans(before: Decisions, after: Decisions) -> list[_Span] | None:
     for scope in scopes:
         keys, starts = reached_keys(scope)
         spans += [(key, None) for key in keys]
-        # Answers to requests with a body have the method in their urlkey.
+        # Captures of requests with a body have the method in their urlkey.
         spans += [_beginning(start) for start in (*map(method_prefix, keys), *starts)]
     return spans
 
 
 def captures_in(engine: Engine, spans: Sequence[_Span]) -> Iterator[Capture]:
-    """Stream the captures of spans, each once."""
+    """Yield the captures of spans, each once."""
     seen: set[str] = set()
     for start, end in spans:
         for capture in engine.captures(start, end):
@@ -286,7 +286,7 @@ def _beginning(start: str) -> _Span:
 
 
 HiddenAmong = Callable[[Collection[str]], set[str]]
-"""Returns those of some URLs that are hidden, whether they were captured or not."""
+"""Returns the hidden URLs of those given, whether they were captured or not."""
 
 _FIRST_ROWS, _AT_ONCE = 16, 256
 _REDIRECT = CdxRow._fields.index("redirect")
@@ -314,21 +314,21 @@ def span_is_touched(decisions: Decisions, span: CdxSpan) -> bool:
 
 
 def visible_rows(rows: Iterator[CdxRow], decisions: Decisions) -> Iterator[CdxRow]:
-    """Stream the rows that are not hidden."""
+    """Yield the visible rows."""
     return (row for row in rows if not hides_row(decisions, row))
 
 
 def visible_blocks(
     engine: Engine, decisions: Decisions, span: CdxSpan, form: CdxLineForm
 ) -> Iterable[CdxBlock] | None:
-    """Stream the visible captures of a span in blocks, None where rows are as fast."""
+    """Return the visible captures of a span in blocks, None if rows are as fast."""
     if span.newest_first or engine.cdx_blocks(span, form) is None:
         return None
     return _row_blocks(visible_rows(engine.cdx_rows(span), decisions))
 
 
 def rows_naming_visible(rows: Iterator[CdxRow], hidden: HiddenAmong) -> Iterator[CdxRow]:
-    """Stream rows without redirects to URLs that are hidden, the first ones soon."""
+    """Yield rows without redirects to hidden URLs; batches are small at first, for speed."""
     size = _FIRST_ROWS
     for some in batches(rows, size):
         yield from _naming_visible(some, hidden)
@@ -338,7 +338,7 @@ def rows_naming_visible(rows: Iterator[CdxRow], hidden: HiddenAmong) -> Iterator
 def blocks_naming_visible(
     blocks: Iterable[CdxBlock], form: CdxLineForm, hidden: HiddenAmong
 ) -> Iterable[CdxBlock]:
-    """Stream blocks without redirects to URLs that are hidden; a list stays one."""
+    """Return blocks without redirects to hidden URLs; a list for a list."""
     named = _blocks_naming(blocks, form, hidden)
     return list(named) if isinstance(blocks, list) else named
 

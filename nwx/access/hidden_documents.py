@@ -1,4 +1,4 @@
-"""The documents and dates that a viewer may not see, found by the captures that rules are about."""
+"""The documents and dates hidden from a viewer, found by the captures covered by rules."""
 
 import threading
 from collections import Counter, deque
@@ -32,7 +32,7 @@ _COLLECTIONS = 10_000
 _STATE = "hidden-documents"
 
 _FilePart = tuple[str, str, bool]
-"""The collection and name of a file, and whether its hidden captures are meant."""
+"""Collection and name of a file; True for its hidden captures, False for visible ones."""
 
 _Subject = tuple[str, str, str, str, str, str, int]
 """Urlkey, URL, digest, collection, file, timestamp and offset of a capture."""
@@ -48,7 +48,7 @@ class _TakenOver(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What is stored in the archive of the captures up to a mark; `decisions` is their key."""
+    """The state stored in the archive, up to a mark; `decisions` is the key of the decisions."""
 
     decisions: str
     mark: str
@@ -73,14 +73,14 @@ class HiddenDocumentSet:
         keeps_state: bool = False,
         before: "HiddenDocumentSet | None" = None,
     ) -> None:
-        # One that was never asked has nothing to go on from, but perhaps the one before it.
+        # A set without a result cannot be started from, but perhaps the one before it.
         self._before: HiddenDocumentSet | None = before
         if before is not None and before._mark is None:
             self._before = before._before
         self._engine = engine
         self._decisions = decisions
         self._dates = DateDecisions(engine, decisions)
-        # A date may have come without a capture (`add-dates`), and be hidden all the same.
+        # Dates without a capture (`add-dates`) may be hidden too.
         self._digests = {rule.scope.digest for rule in decisions.restricting} - {""}
         by_url = [rule for rule in decisions.restricting if rule.scope.prefix]
         self._by_url = AccessRules(by_url).for_viewer(EVERYBODY)
@@ -92,7 +92,7 @@ class HiddenDocumentSet:
         self._files: Counter[_FilePart] = Counter()
 
     def captures(self) -> int:
-        """Return how many captures are hidden."""
+        """Return the number of hidden captures."""
         if self._decisions.hides_nothing:
             return 0
         self.current()
@@ -101,7 +101,7 @@ class HiddenDocumentSet:
             return self._hidden_captures
 
     def _count_deleted(self) -> None:
-        """Count captures anew where they were not counted, or some were deleted since."""
+        """Count captures again if they were not counted, or some were deleted since."""
         if self._engine.count(IndexName.CAPTURES) != self._looked_at:
             deque(self._candidates(self._all_captures(), ()), maxlen=0)
             if self._mark is not None:
@@ -118,7 +118,7 @@ class HiddenDocumentSet:
             return visible, self._files[collection, name, True]
 
     def current(self) -> HiddenDocuments:
-        """Return the documents that are hidden at present."""
+        """Return the hidden documents, updated if captures changed."""
         if self._decisions.hides_nothing:
             return NONE_HIDDEN
         mark = self._engine.capture_mark()
@@ -149,7 +149,7 @@ class HiddenDocumentSet:
         return self._kept(mark, self._with(mark, NONE_HIDDEN, spans, ids))
 
     def _collections(self) -> set[str]:
-        """Return the collections that captures have, and dates where these matter."""
+        """Return the collections of captures, and of dates if these matter."""
         names = set(self._engine.collections())
         if hides_unnamed(self._decisions):
             every = Question(
@@ -160,7 +160,7 @@ class HiddenDocumentSet:
         return names
 
     def taken_over(self, decisions: Decisions, spans: tuple[HiddenSpan, ...]) -> _TakenOver | None:
-        """Return the state that other decisions can start from, None if it is of no use to them."""
+        """Return the state that other decisions can start from, None if they cannot use it."""
         with self._guard:
             if self._mark is None or spans != self._hidden.spans:
                 return None
@@ -172,7 +172,7 @@ class HiddenDocumentSet:
     def _changed(self, mark: str, taken: _TakenOver) -> HiddenDocuments:
         """Return the hidden documents, starting from a set whose rules differ in few URLs."""
         captures = captures_in(self._engine, taken.places)
-        # Counts take the renders of pages too, and all files: they are made when asked for.
+        # Counts need the renders of pages too, and all files: they are made on demand.
         self._looked_at = _UNCOUNTED
         ids = (id for one in captures if one.digest for id in _ids_of(_subject(one)))
         known = replace(taken.hidden, key="")
@@ -238,7 +238,7 @@ class HiddenDocumentSet:
         return HiddenDocuments(key, frozenset(documents), dates, spans, frozenset(apart))
 
     def _stored(self) -> tuple[str, HiddenDocuments] | None:
-        """Return what another process kept of the same rules, and its mark."""
+        """Return mark and result stored by another process for the same rules, if any."""
         state = self._engine.access_index().state(_STATE) if self._keeps_state else None
         if not state:
             return None
@@ -259,7 +259,7 @@ class HiddenDocumentSet:
             try:
                 self._engine.access_index().put_state(_STATE, msgspec.json.encode(state))
             except EngineError:
-                self._keeps_state = False  # opened for reading only, or another writes now
+                self._keeps_state = False  # read-only, or another process is writing
         return hidden
 
 
@@ -276,7 +276,7 @@ def _subject(one: Capture) -> _Subject:
 
 
 def _ids_of(subject: _Subject) -> Iterator[str]:
-    """Yield the id of the document of a capture, and that of one which it has for itself."""
+    """Yield the document ids of a capture: that of its key, and of a document of its own."""
     _, url, digest, collection, source_file, _, offset = subject
     key = document_key(url, digest)
     yield document_id(key)

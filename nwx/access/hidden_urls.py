@@ -20,17 +20,17 @@ _ANY_TIME = "20000101000000"
 _LONGEST_KEY = 8_000
 
 DECIDED = ("urlkey", "url", "digest", "collection", "source_file", "timestamp")
-"""The fields of a capture that access rules look at, in the order of `hides_values`."""
+"""The fields of a capture used by access rules, in the order of `hides_values`."""
 
 NAMING = ("redirect_to", "refers_to_url", "via")
 """The fields of a capture that name other URLs."""
 
 
 class HiddenUrls:
-    """The URLs that a viewer may not know of.
+    """The URLs hidden from a viewer.
 
     A URL is hidden if all its captures are. A URL without captures is hidden if rules about URLs
-    say so. Few URLs are looked up one by one; for many, all captures are read once, and the result
+    hide it. Few URLs are looked up one by one; for many, all captures are read once, and the result
     is cached until captures are added.
     """
 
@@ -49,7 +49,7 @@ class HiddenUrls:
         return {url for url, key in keys.items() if key in hidden}
 
     def visible(self, columns: Iterator[CaptureColumns]) -> Iterator[CaptureColumns]:
-        """Stream the visible captures, by column, without the hidden URLs that they name.
+        """Yield the visible captures, by column, without the hidden URLs that they name.
 
         The columns include all of DECIDED.
         """
@@ -77,7 +77,7 @@ class HiddenUrls:
         return hidden
 
     def _hidden_of_all(self, *, is_worth: bool) -> frozenset[str] | None:
-        """Return all captured urlkeys that are hidden, None where it is not worth to read them."""
+        """Return all hidden urlkeys of captures, None if reading them is not worth it."""
         if self._all is None and not is_worth:
             return None
         mark = self._engine.capture_mark()
@@ -147,7 +147,7 @@ class HiddenError(NwxError):
 
     @classmethod
     def of(cls, decision: Decision) -> Self:
-        """Return the error of what rules say of a capture."""
+        """Return the error for a decision about a capture."""
         rule = decision.rule
         if rule is None:
             return cls(decision.action)

@@ -46,25 +46,25 @@ from nwx.values.timestamps import Period, TrendPoint
 
 _BEHIND = chr(0x10FFFF)
 _OF_NONE = "%%"
-"""What no urlkey contains, which have `%25` for a percent sign."""
+"""A text that no urlkey contains, as `%25` stands for a percent sign."""
 
 _MORE_NEAR, _MOST_NEAR = 8, 8_000
 
 
 def reading_only() -> EngineError:
-    """Return the error of who writes to an engine that shows a part of an archive."""
+    """Return the error for writing to an engine that shows a part of an archive."""
     return EngineError.translated(
         "an archive that is seen with access rules is open for reading only"
     )
 
 
 def writing_refused(self: object, *given: Any, **named: Any) -> Any:
-    """Raise EngineError: who sees a part of an archive does not write to it."""
+    """Raise EngineError: an engine that shows a part of an archive is read-only."""
     raise reading_only()
 
 
 class _Forwarded:
-    """A method that is called on an attribute of its object."""
+    """A method delegated to an attribute of its object."""
 
     def __init__(self, to: str) -> None:
         self._to = to
@@ -77,7 +77,7 @@ class _Forwarded:
 
 
 def forwarded(to: str) -> Any:
-    """Return a method that calls the one of its name on an attribute: nothing is restricted."""
+    """Return a method that calls the same method of an attribute, without restrictions."""
     return _Forwarded(to)
 
 
@@ -94,7 +94,7 @@ class RestrictedCaptures(CaptureIndex):
         return self._visible(self._engine.captures(urlkey, end), urlkey, end)
 
     def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
-        """Stream fields of the visible captures by column, without the hidden URLs they name."""
+        """Yield fields of the visible captures by column, without the hidden URLs they name."""
         found = self._engine.capture_columns(tuple(dict.fromkeys((*fields, *DECIDED))))
         return ({name: piece[name] for name in fields} for piece in self.urls.visible(found))
 
@@ -123,7 +123,7 @@ class RestrictedCaptures(CaptureIndex):
         return answers
 
     def _visible_near(self, question: KeysAtTime, most: int) -> list[Capture]:
-        """Return the nearest that are visible where one of the nearest is not."""
+        """Return the nearest visible captures, by looking up more and more."""
         wanted = most
         while (wanted := wanted * _MORE_NEAR) <= _MOST_NEAR:
             (near,) = self._engine.captures_near([question], wanted)
@@ -148,7 +148,7 @@ class RestrictedCaptures(CaptureIndex):
         return rows_naming_visible(visible, self.urls.among)
 
     def cdx_blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
-        """Stream the same captures as lines, where no rule is about captures of the span."""
+        """Return the same captures in blocks, of lines if no rule is about the span."""
         span = self._looked_up_span(span)
         if self._touches(span):
             blocks = visible_blocks(self._engine, self._decisions, span, form)
@@ -176,7 +176,7 @@ class RestrictedCaptures(CaptureIndex):
         return any(not self._decisions.hides(capture) for capture, _ in captures)
 
     def url_decisions(self, urlkey: str, timestamp: str = "") -> Iterator[Decision]:
-        """Stream the decision for each capture of a urlkey or date, hidden ones included.
+        """Yield the decision for each capture of a urlkey or date, hidden ones included.
 
         A partial timestamp matches every date with that prefix.
         """
@@ -186,9 +186,9 @@ class RestrictedCaptures(CaptureIndex):
                     yield self._decisions.decide(capture)
 
     def _looked_up(self, urlkey: str) -> str:
-        """Return the urlkey to look up: for an excluded one another, which no capture has.
+        """Return the urlkey to look up: for an excluded one, a urlkey without captures.
 
-        So it takes as long whether the URL was captured or not.
+        So the time does not reveal whether the URL was captured.
         """
         return f"{urlkey}{_OF_NONE}" if self._decisions.excludes(urlkey) else urlkey
 
@@ -247,9 +247,9 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
         return {id for id in ids if id not in known}.union(self._dates.of(known))
 
     def _shown(self, id: str, document: Document) -> Document:
-        """Return a document with the first of its visible captures: its text is the same.
+        """Return a document with its first visible capture, which has the same text.
 
-        Fields that tell of its own capture are left out where that is hidden.
+        If its own capture is hidden, fields about that capture are left out.
         """
         if not self._decisions.hides(document.capture):
             return document
@@ -267,7 +267,7 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
         return Document((stored or captures)[0], replace(document.extract, fields=fields))
 
     def decision(self, id: str) -> Decision | None:
-        """Return what holds for a document that the archive has, None where it has none."""
+        """Return the decision for a document, None if the archive does not have it."""
         known = self._engine.dates([id]).get(id)
         return None if known is None else self._dates.decision(id, known)
 
@@ -304,7 +304,7 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
 
 
 def _without_links(document: Document, out: set[str]) -> Document:
-    """Return a document without its links to some URLs; its text stays as it is."""
+    """Return a document without its links to some URLs; its text is unchanged."""
     links = tuple(link for link in document.extract.links if link.url not in out)
     if document.capture.redirect_to in out:
         document = replace(document, capture=document.capture._replace(redirect_to=""))
@@ -320,7 +320,7 @@ _Entry = Mapping[str, Any]
 def visible_entries(
     restricted: Engine, engine: Engine, decisions: Decisions, index: IndexName
 ) -> Iterator[_Entry]:
-    """Stream the entries of an index of an engine as the restricted one shows them."""
+    """Yield the entries of an index of `engine` as shown by `restricted`."""
     entries = engine.scan(index)
     if index is IndexName.CAPTURES:
         return _captures(restricted, (one for one in entries if not _is_hidden(decisions, one)))
@@ -343,7 +343,7 @@ def _is_hidden(decisions: Decisions, entry: _Entry) -> bool:
 
 
 def _captures(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
-    """Stream entries of captures without the hidden URLs that they name."""
+    """Yield entries of captures without the hidden URLs that they name."""
     for some in batches(entries, _AT_ONCE):
         out = restricted.hidden_urls({one[name] for one in some for name in NAMING if name in one})
         for entry in some:
@@ -366,7 +366,7 @@ def _documents(
         hidden = [one["id"] for one in some if _is_hidden(decisions, one)]
         out = restricted.hidden_urls({url for one in some for url in _named(one)})
         hidden += [one["id"] for one in some if out.intersection(_named(one))]
-        # A document whose own capture is hidden has another that is visible, or none;
+        # A document whose own capture is hidden is shown with a visible one, if any;
         # one that links to hidden URLs is shown without these links.
         shown = restricted.documents(hidden) if hidden else {}
         for entry in some:

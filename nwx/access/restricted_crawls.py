@@ -1,4 +1,4 @@
-"""Crawl specifications, queued URLs, and scores of documents and links, as a viewer sees them."""
+"""Crawl specifications, queued URLs, and scores of documents and links, for a viewer."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,7 +33,7 @@ _AT_ONCE = 500
 _PAGE = 1_000
 
 VisibleDatesOf = Callable[[Sequence[str]], dict[str, Dates]]
-"""Gives the visible dates of documents by their ids; those without any are left out."""
+"""Returns the visible dates of documents by id, without documents that have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class RestrictedCrawlIndex(CrawlIndex):
     def best_links(
         self, crawl: str, limit: int, offset: int = 0, host: str = "", version: str = ""
     ) -> list[ScoredLink]:
-        """Return visible linked URLs, each once, as visible documents score them."""
+        """Return visible linked URLs, each once, with scores from visible documents."""
         correction = self._correction(crawl, version)
         other = [
             link
@@ -137,7 +137,7 @@ class RestrictedCrawlIndex(CrawlIndex):
         return (link for link in links if link.url not in hidden)
 
     def shown_link(self, crawl: str, version: str, link: ScoredLink) -> ScoredLink | None:
-        """Return a stored link as visible documents score it, None where none does."""
+        """Return a stored link with its score from visible documents, None without one."""
         found = self._correction(crawl, version).best.get(link.url, link)
         return None if found is None or self._urls.among([found.url]) else found
 
@@ -156,7 +156,7 @@ class RestrictedCrawlIndex(CrawlIndex):
         return {url: relevance for url, relevance in found.items() if url not in hidden}
 
     def _correction(self, crawl: str, version: str) -> _Correction:
-        """Return what differs from the stored scores; kept until scores or captures change."""
+        """Return corrections to the stored scores, cached until scores or captures change."""
         versions = self._index.analysed_versions(crawl)
         stamp = (tuple(versions), self._engine.capture_mark())
         known = self._corrections.get((crawl, version))
@@ -216,7 +216,7 @@ class RestrictedCrawlIndex(CrawlIndex):
 
 
 def _order(link: ScoredLink) -> tuple[float, bytes]:
-    """Return what orders links: the most relevant first, blacklisted ones at the end."""
+    """Return the sort key of a link: the most relevant first, blacklisted ones last."""
     relevance = -1.0 if link.relevance is None else link.relevance
     return -relevance, link_key(link.url, url_parts(link.url).host)
 
@@ -266,7 +266,7 @@ class RestrictedCrawlQueue(CrawlQueue):
         return QueueCounts(**states)
 
     def scan(self, crawl: str = "") -> Iterator[QueuedUrl]:
-        """Stream the URLs of a crawl that are not hidden, nor found on a hidden page."""
+        """Yield the URLs of a crawl that are not hidden, without hidden linking pages."""
         for some in batches(self._queue.scan(crawl), _AT_ONCE):
             hidden = self._urls.among({url for one in some for url in (one.url, one.via)})
             for one in some:
@@ -275,7 +275,7 @@ class RestrictedCrawlQueue(CrawlQueue):
 
 
 class VisibleQueueEntries(VisibleEntries):
-    """The URLs that are not hidden, without hidden pages that link to them."""
+    """The queued URLs that are not hidden, without hidden linking pages."""
 
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         urls = {one[name] for one in entries for name in ("url", "via") if one.get(name)}

@@ -1,4 +1,4 @@
-"""An engine limited to what a viewer may see of another engine."""
+"""An engine restricted to what a viewer may see of another engine."""
 
 import pkgutil
 import threading
@@ -54,8 +54,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
     """A read-only engine that treats captures hidden by decisions as missing.
 
     Closing it leaves the underlying engine open. Only `decision` reports hidden captures. With
-    `keeps_state` the archive stores the hidden documents found. `before` is the engine of other
-    decisions, whose results are reused where the decisions differ little.
+    `keeps_state` the archive stores the hidden documents found. `before` is an engine of other
+    decisions, whose results are reused if the decisions differ little.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
 
     @property
     def whole(self) -> Engine:
-        """The engine with all that is hidden."""
+        """The underlying engine, with all hidden entries."""
         return self._engine
 
     @property
@@ -129,11 +129,11 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         if index is IndexName.FACETS or (
             declared.kind is IndexKind.ENTRIES and not declared.visible
         ):
-            return iter(())  # as rules, which tell what is hidden
+            return iter(())  # such as access rules, which reveal what is hidden
         if index is IndexName.FILES:
             return map(file_entry, self.files())
         if index is IndexName.INLINKS:
-            # Imported here: what counts links takes a while to load.
+            # Imported here: it takes a while to load.
             from nwx.engine.inlinks.links import table_entries
 
             table = self.inlink_index().table()
@@ -143,7 +143,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return visible_entries(self, self._engine, self._decisions, index)
 
     def files(self) -> list[SourceFile]:
-        """Return the import ledger: files with visible captures, or none, and their counts."""
+        """Return the import ledger: files with visible captures or without any, with counts."""
         return list(self._visible_files())
 
     def claims(self) -> None:
@@ -157,7 +157,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             if not hidden:
                 yield file
             elif visible:
-                # Sizes, and counts of records, would tell of the others.
+                # Sizes and counts of records would reveal the others.
                 yield replace(file, size=None, checksum="", counts={"captures": visible})
 
     def facet_store(self) -> FacetStore:
@@ -170,7 +170,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return self._crawls
 
     def entry_store(self, index: IndexName) -> EntryStore:
-        """Return the visible entries of an index that is declared to have small ones.
+        """Return the visible entries of an index declared to have small ones.
 
         Raises EngineError if the index does not declare which entries are visible.
         """
@@ -192,17 +192,17 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return self._engine.search_near(replace(question, hidden=self._hidden.current()), near)
 
     def vector_index(self) -> "VectorIndex":
-        """Return the passages, those of hidden documents too: a search decides what is shown."""
+        """Return all passages, also of hidden documents: searches filter them."""
         return self._engine.vector_index()
 
     @property
     def aliases(self) -> AliasIndex:
-        """The aliases of URLs, those of hidden ones too: no answer names them."""
+        """The aliases of all URLs, also of hidden ones: no answer names them."""
         return self._engine.aliases
 
     @property
     def digests(self) -> DigestIndex:
-        """The further digests of payloads, those of hidden ones too: no answer names them."""
+        """The additional digests of all payloads, also of hidden ones: no answer names them."""
         return self._engine.digests
 
     def crawl_queue(self) -> CrawlQueue:
@@ -232,7 +232,7 @@ _KEPT = 32
 
 
 def restricted_to(engine: Engine, viewer: Viewer, now: datetime | None = None) -> Engine:
-    """Return an engine as a viewer may see it: itself, where nothing is hidden."""
+    """Return an engine as a viewer may see it: the engine itself if nothing is hidden."""
     rules = engine.access_index().rules()
     return _shown(engine, rules, rules.for_viewer(viewer, now))
 
@@ -242,7 +242,7 @@ def _shown(
 ) -> Engine:
     if decisions.hides_nothing:
         return engine
-    # What everybody may see is what most ask for: that is worth keeping for other processes.
+    # Most requests see what everybody may see: this state is worth storing for other processes.
     is_usual = decisions.key == rules.for_viewer(EVERYBODY).key
     known = before if isinstance(before, RestrictedEngine) else None
     return RestrictedEngine(engine, decisions, keeps_state=is_usual, before=known)
@@ -265,7 +265,7 @@ class RestrictedEngines:
         return bool(self._engine.access_index().rules().rules)
 
     def for_viewer(self, viewer: Viewer) -> Engine:
-        """Return the archive as a viewer may see it: the engine itself, where nothing is hidden."""
+        """Return the archive as a viewer may see it: the engine itself if nothing is hidden."""
         if viewer.sees_all:
             return self._engine
         rules = self._engine.access_index().rules()

@@ -1,4 +1,4 @@
-"""The small entries of an index that a viewer may see, those of quality among them."""
+"""The small entries that a viewer may see of an index, including playback scores."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,16 +44,16 @@ class VisibleEntries(ABC):
 
     @abstractmethod
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
-        """Yield the visible ones of some entries, without the hidden things that they name."""
+        """Yield the visible entries, without the hidden URLs and captures that they name."""
 
     def stream(self, entries: Iterable[Mapping[str, Any]]) -> Iterator[IndexEntry]:
-        """Stream the visible ones of entries."""
+        """Yield the visible entries of an iterable, in batches of `shown`."""
         waiting = iter(entries)
         while some := [dict(entry) for entry in islice(waiting, _AT_ONCE)]:
             yield from self.shown(some)
 
     def refusal(self) -> NwxError:
-        """Return the error of who writes: only who sees the whole index does."""
+        """Return the error for writing, which needs the whole index."""
         return reading_only()
 
     def withheld(self, state: str) -> NwxError | None:
@@ -68,13 +68,13 @@ class VisibleJudgements(VisibleEntries):
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         judged = {one["url"] for one in entries if "url" in one}
         hidden = self._restricted.hidden_urls(judged)
-        # By a urlkey alone it cannot be told whether each spelling of a URL may be shown.
+        # A urlkey alone does not show whether each spelling of a URL may be shown.
         hidden |= {url for url in judged if "://" not in url}
         return (one for one in entries if one.get("url") not in hidden)
 
 
 class VisibleWatches(VisibleJudgements):
-    """The watched sites that are not hidden, without what hidden pages can have changed."""
+    """The watched sites that are not hidden, without webhooks and `told`."""
 
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         for one in super().shown(entries):
@@ -122,7 +122,7 @@ class RestrictedStore(EntryStore):
         offset: int = 0,
     ) -> Iterator[IndexEntry]:
         shown = self._visible.stream(self._store.find(where, order))
-        # A value that stood for something hidden only is none of the entry any more.
+        # Without its hidden parts, an entry may no longer match the filter.
         found = (entry for entry in shown if matches(entry, where))
         return islice(found, offset, None if limit is None else offset + limit)
 
@@ -170,7 +170,7 @@ _MONITOR = "monitor:"
 
 
 class _OfCapture(Protocol):
-    """What is about a capture: `id` is the capture's."""
+    """An entry about a capture; `id` is the capture's."""
 
     @property
     def id(self) -> str: ...

@@ -1,4 +1,4 @@
-"""Captures in bulk, links and pictures that a viewer may see."""
+"""Captures in bulk, links and pictures restricted to what a viewer may see."""
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -165,7 +165,7 @@ class RestrictedInlinkIndex(InlinkIndex):
             yield DocumentStates(ids, some.states[kept])
 
     def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
-        """Stream the visible documents of these ids, without links to hidden URLs."""
+        """Yield the visible documents of these ids, without links to hidden URLs."""
         hidden = self._hidden()
         for document in self._index.linking_documents(ids):
             id = document.id.hex()
@@ -265,7 +265,7 @@ class RestrictedPictureIndex(PictureIndex):
         return [one._replace(picture=shown) for one, shown in zip(found, pictures, strict=True)]
 
     def shown_entries(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
-        """Yield the visible ones of some entries."""
+        """Yield the visible entries, with visible dates."""
         hidden = self._current()
         pictures = [picture_from_entry(one) for one in entries if one["kind"] == "picture"]
         shown = [one for one in pictures if not _hides_picture(hidden, one)]

@@ -1,4 +1,4 @@
-"""Access rules and questions about them, as the API and commands take them."""
+"""Access rules, rule files and decisions, as requested by the API and commands."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ _NAMING = ("url", "prefix", "digest", "source_file")
 
 
 def asked_scope(what: str, *, collection: str = "", digest: str = "", file: str = "") -> Scope:
-    """Return the scope that a text names (`scope_of`), narrowed down."""
+    """Return the scope that a text names (`scope_of`), narrowed by the options."""
     scope = scope_of(what) if what else Scope()
     return replace(
         scope,
@@ -57,7 +57,7 @@ def asked_scope(what: str, *, collection: str = "", digest: str = "", file: str 
 def asked_rule(
     action: str, what: str, *, from_: str = "", to: str = "", reason: str = "", **given: Any
 ) -> AccessRule:
-    """Return a rule about what a text names; `given` are fields of the rule and of its scope."""
+    """Return a rule for what a text names; `given` are fields of the rule and of its scope."""
     narrowing = {name: given.pop(name, "") for name in ("collection", "digest", "file")}
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
@@ -79,17 +79,17 @@ def removed_rules(engine: Engine, ids: Iterable[str], by: str) -> tuple[int, lis
 
 @dataclass(frozen=True, slots=True)
 class UrlDecisions:
-    """What rules decide about a capture of a URL, and about each that exists."""
+    """The decision about a capture of a URL, and about each existing capture."""
 
     decision: Decision
     captures: Sequence[tuple[str, str, Decision]] = ()
-    """Timestamps and collections, with what is decided."""
+    """Timestamp, collection and decision of each."""
 
 
 def url_decisions(
     engine: Engine, url: str, viewer: Viewer, date: str, *, with_captures: bool, **narrowing: str
 ) -> UrlDecisions:
-    """Return what is decided about a capture of a URL, whether it exists or not."""
+    """Return the decision about a capture of a URL, whether it exists or not."""
     scope = between(asked_scope("", **narrowing), date, "")
     asked = AskedCapture(
         url_scope(url.rstrip("*")).prefix,
@@ -107,7 +107,7 @@ def url_decisions(
 
 @dataclass(frozen=True, slots=True)
 class RuleFileReport:
-    """Rules of a file: how many were read, how many of them are new, and the other lines."""
+    """Rules of a file: how many were read, how many of them are new, and invalid lines."""
 
     rules: int
     new: int
@@ -124,7 +124,7 @@ def load_rules(
 ) -> RuleFileReport:
     """Store the rules in a file of pywb, of nwx or of URLs; other lines are reported.
 
-    With `collection`, each holds for that collection only.
+    With `collection`, each applies to that collection only.
     """
     read = list(rules_of_file(stream, reason, Action(action) if action else None))
     access = engine.access_index()
@@ -151,7 +151,7 @@ def rule_lines(
 
 
 def rule_values(rule: AccessRule, *, is_shown: bool) -> dict[str, Any]:
-    """Return a rule as JSON values; unless it is shown, without what it is about."""
+    """Return a rule as JSON values; without its URL, digest and file unless `is_shown`."""
     found = rule_object(rule)
     if is_shown:
         return found
