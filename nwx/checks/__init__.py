@@ -1,1 +1,1 @@
-"""Checking an archive: its indices against each other, and against what CDX files list."""
+"""Checks of an archive: its indices against each other, and against CDX files."""

@@ -1,4 +1,4 @@
-"""Whether the indices of an archive agree with each other, the ledger and the archive files."""
+"""Checks that the indices of an archive agree with each other, the ledger and the files."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from nwx.warc.reader import ArchiveReader
 from nwx.warc.sources import stored_source
 
 RecordProblem = tuple[str, str]
-"""The id of a capture, or of a file, and what is wrong."""
+"""The id of a capture or file, and the message."""
 
 _COMPARED = (
     *("record_type", "url", "urlkey", "timestamp", "digest"),
@@ -36,7 +36,7 @@ _PUT_BACK = "put the file back, or import it again from where it is"
 
 
 def check_records(engine: Engine, progress: ShowProgress) -> Iterator[RecordProblem]:
-    """Yield the captures of imported files that are not those of their records.
+    """Yield captures of imported files that differ from their records, and damaged files.
 
     Reads all imported files. Captures of other files are from CDX lines, and are not checked.
     """
@@ -81,22 +81,22 @@ _AT_ONCE = 1_000
 _MOST_HELD = 10_000
 
 CHANGED = "changed"
-"""The kind of what is found while somebody writes to an archive."""
+"""The kind of findings made while the archive was written to."""
 
 SHARD = "shard"
-"""The kind of a shard that is lost, without which nothing can be compared."""
+"""The kind of a lost shard, without which nothing can be compared."""
 
 OLDER_WORDS = "words"
-"""The kind of an index whose texts an older nwx has analysed."""
+"""The kind of an index whose texts were analysed by an older nwx."""
 
 OLDER_FORM = "form"
-"""The kind of an index that an older nwx made larger than it needs to be."""
+"""The kind of an index that an older nwx made larger than necessary."""
 
 REQUIRED = "required"
 """The kind of a file that others require and that was not imported."""
 
 NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS, OLDER_FORM, REQUIRED))
-"""The kinds of findings that are no faults."""
+"""The kinds of findings that are not faults."""
 
 _OLDER_FORMS = {
     IndexName.DOCUMENTS: (
@@ -113,7 +113,7 @@ _OLDER_FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Something that does not agree; `kind` is one word a cause."""
+    """An inconsistency; `kind` is one word for the cause."""
 
     kind: str
     index: str
@@ -126,10 +126,10 @@ def check(
 ) -> Iterator[Disagreement]:
     """Yield the inconsistencies of an archive.
 
-    Reads each index once, in stretches, with constant memory; with `deep` the records of all
-    captures too. Differences found while the archive is being written to count as one finding of
-    the kind `changed`. If shards are lost, nothing else is checked; of an index with damaged files,
-    nothing but these.
+    Reads each index once, in batches, with constant memory; with `deep` the records of all captures
+    too. Differences found while the archive is being written to count as one finding of the kind
+    `changed`. If shards are lost, nothing else is checked; of an index with damaged files, only
+    these are reported.
     """
     shards = list(check_shards(engine.shards()))
     yield from shards
@@ -139,7 +139,7 @@ def check(
     findings = _findings(engine, progress, deep=deep)
     held = list(islice(findings, _MOST_HELD))
     rest = next(findings, None)
-    if rest is not None:  # so many cannot come of an import alone
+    if rest is not None:  # too many to come from an import alone
         yield from (*held, rest)
         yield from findings
     elif not NO_FAULTS.issuperset(one.kind for one in held) and _state(engine) != before:
@@ -208,7 +208,7 @@ def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator
 def _of_area(
     index: IndexName, problems: Callable[[Engine], Iterable[tuple[str, ...]]], *kind: str
 ) -> Callable[[Engine, ShowProgress], Iterator[Disagreement]]:
-    """Return the comparison that an area makes itself; its problems have a kind, or all one."""
+    """Return the comparison by an area's own check; `kind` is for problems without one."""
 
     def compare(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
         for problem in problems(engine):
@@ -225,19 +225,19 @@ def _paired(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
 
 
 def _state(engine: Engine) -> tuple[object, ...]:
-    """Return what changes whenever somebody writes to an archive."""
+    """Return a value that changes whenever an archive is written to."""
     try:
         files = sorted((one.collection, one.name, one.done_to) for one in engine.files())
     except EngineUnavailableError:
         raise
-    except EngineError:  # damage, which is found and named by all others
+    except EngineError:  # damage, which the comparisons report
         return ()
     indices = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES)
     return (*files, *map(engine.count, indices))
 
 
 def _documents(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
-    """Each document has a date of its own capture, is registered, and can be searched."""
+    """Yield documents without the date of their capture, unregistered, or not searchable."""
     read = 0
     for entries in _stretches(engine, IndexName.DOCUMENTS, progress):
         read += len(entries)
@@ -309,7 +309,7 @@ def _separate(
     known: Mapping[str, int],
     separate: Container[tuple[str, str]],
 ) -> Iterator[Disagreement]:
-    """Each capture of files without deduplication has its own document, if not that of its key."""
+    """Yield captures of files without deduplication that lack a document."""
     own = {
         document_id(capture_key(capture)): id
         for id, capture in captures.items()
@@ -328,7 +328,7 @@ def _lacking(capture: Capture) -> str:
 
 
 def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagreement]:
-    """Each finished file has as many captures as were counted in it."""
+    """Yield finished files whose captures are not as many as were counted."""
     for file in engine.files():
         found, counted = held[file.collection, file.name], file.counts.get("captures", 0)
         if file.finished and found != counted:

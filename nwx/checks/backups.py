@@ -1,4 +1,4 @@
-"""Backups of an archive: their names, their number, and what makes them trusted."""
+"""Backups of an archive: made, restored, verified, and limited in number."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A comparison of the captures in CDX files with an archive."""
+"""Comparison of the captures in CDX files with an archive."""
 
 import re
 from collections import defaultdict
@@ -33,7 +33,7 @@ _EXPANSION = 8
 _NAME = re.compile(r"[#/\\]")
 
 FileCoverage = Callable[[str, str, str], bool]
-"""Tells whether a capture (URL, digest, timestamp) is on an exclusion list."""
+"""Returns whether a capture (URL, digest, timestamp) is on an exclusion list."""
 
 
 class Cause(StrEnum):
@@ -41,12 +41,12 @@ class Cause(StrEnum):
 
     EXCLUDED = "excluded"  # on an exclusion list
     NOT_IMPORTED = "not-imported"  # its file is not in the archive
-    UNFINISHED = "unfinished"  # its file was read, but not so far
-    DIGEST = "digest"  # at that moment the archive has another content
-    ORIGINAL = "original"  # a revisit of what the archive does not hold
-    UNDOCUMENTED = "undocumented"  # its date is there, its document is not
-    UNDATED = "undated"  # its document is there, its date is not
-    UNREAD = "unread"  # its file was read to the end and gave no such capture
+    UNFINISHED = "unfinished"  # its file was read, but not that far
+    DIGEST = "digest"  # the archive has other content at that time
+    ORIGINAL = "original"  # a revisit whose original is not in the archive
+    UNDOCUMENTED = "undocumented"  # the archive has its date, but not its document
+    UNDATED = "undated"  # the archive has its document, but not its date
+    UNREAD = "unread"  # its file was read to the end without such a capture
     UNKNOWN = "unknown"  # the line names no file
 
 
@@ -65,7 +65,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A line with its values in the form that the archive has them; `id` is that of its key."""
+    """A line with its values in the form of the archive; `id` is that of its key."""
 
     line: CdxRow
     url: str
@@ -91,10 +91,10 @@ _HELD = _State(is_dated=True, is_known=True)
 
 
 class CdxComparison:
-    """The captures in CDX files, looked up in an archive.
+    """Looks up the captures in CDX files in an archive.
 
-    `collection` is searched, "" for any. `covers` reports what was left out on purpose. While
-    `missing` is streamed, `lines` counts the captures compared, `held` the ones in the archive,
+    `collection` is searched, "" for any. `covers` finds captures left out on purpose. While
+    `missing` is iterated, `lines` counts the captures compared, `held` the ones in the archive,
     `not_captures` the lines of other records, `problems` lists the first broken lines and
     `problems_total` counts all.
     """
@@ -115,8 +115,8 @@ class CdxComparison:
     ) -> Iterator[Missing]:
         """Yield the captures missing in the archive, in the order of the files.
 
-        A capture is held if the archive has its date and, for a type that people browse, its
-        document; of a revisit the original suffices, as for `nwx missing --originals`. Raises
+        A capture is held if the archive has its date and, for a URL that people browse, its
+        document; for a revisit the original suffices, as for `nwx missing --originals`. Raises
         SourceError if a file cannot be read.
         """
         total = sum(map(_inflated_bytes, paths))
@@ -179,7 +179,7 @@ class CdxComparison:
         return bool(files) and all(_has_metadata(file) for file in files)
 
     def _is_held(self, capture: Capture, states: Mapping[tuple[str, str], _State]) -> bool:
-        """Return whether a capture has its date and its document, or of a revisit its original.
+        """Return whether a capture has its date and its document, or a revisit its original.
 
         A capture without a digest has neither date nor document.
         """
@@ -213,7 +213,7 @@ class CdxComparison:
         return self._collection in ("", collection)
 
     def _captures(self, lines: Sequence[_Wanted]) -> list[list[Capture]]:
-        """Return for each line the captures of its URL, in any spelling, at its moment."""
+        """Return for each line the captures of its URL, in any spelling, at its timestamp."""
         moments: defaultdict[str, set[str]] = defaultdict(set)
         for one in lines:
             for key in one.keys:
@@ -263,7 +263,7 @@ class CdxComparison:
 
 
 def _inflated_bytes(path: str) -> int:
-    """Return about how many bytes a file has when it is decompressed, 0 for a stream."""
+    """Return the approximate decompressed size of a file, 0 for a stream."""
     if not Path(path).is_file():
         return 0
     return Path(path).stat().st_size * (_EXPANSION if compression(path) else 1)
@@ -296,7 +296,7 @@ def _cleaned(url: str) -> str:
 
 
 def _file_name(path: str) -> str:
-    """Return the last part of a file's name, which is all that indexers agree on."""
+    """Return the last part of a file's name, the only part that indexers agree on."""
     return _NAME.split(path)[-1]
 
 

@@ -1,4 +1,4 @@
-"""What an archive holds: indices, shards, files; and files that revisits of others need."""
+"""The indices, shards and files of an archive, and files that revisits in others need."""
 
 import hashlib
 from collections import defaultdict
@@ -41,7 +41,7 @@ def unknown_sizes() -> dict[str, Any]:
 
 
 def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:
-    """Return how the shards of each index do, by its name; nothing of a folder."""
+    """Return the health of the shards by index name, empty for a folder."""
     return {
         index: {"status": found.status, **asdict(found)} for index, found in shards.health().items()
     }
@@ -50,9 +50,9 @@ def measure_shards(shards: Shards) -> dict[str, dict[str, Any]]:
 def sizes_and_health(
     shards: Shards, seen: Callable[[], Engine]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the sizes of an archive as a viewer sees it, and how its shards do.
+    """Return the sizes of an archive as a viewer sees it, and the health of its shards.
 
-    No size is known if what the viewer may see lies in lost shards.
+    All sizes are unknown if lost shards keep them from being measured.
     """
     health = measure_shards(shards)
     try:
@@ -66,7 +66,7 @@ def sizes_and_health(
 def resharded(
     shards: Shards, index: IndexName, wanted: int | None, progress: ShowProgress
 ) -> dict[str, Any]:
-    """Give an index a number of shards, or let it be written to after a killed attempt."""
+    """Change the number of shards of an index; None makes it writable after a killed attempt."""
     if wanted is None:
         shards.undo_reshard(index)
         return {"index": index.value, "shards": shards.health()[index].shards, "how": "undone"}
@@ -75,14 +75,14 @@ def resharded(
 
 
 class ImportedFile(NamedTuple):
-    """A file, and the claim of the importer that has it now."""
+    """A file, and the claim of the importer that reads it now."""
 
     file: SourceFile
     claim: Claim | None
 
     @property
     def state(self) -> str:
-        """How far it is, in words."""
+        """The progress of its import, as text."""
         file = self.file
         if self.claim and not file.finished:
             host, pid = (*self.claim.holder.split("/"), "")[:2]
@@ -93,9 +93,9 @@ class ImportedFile(NamedTuple):
 
 
 def imported_files(engine: Engine) -> list[ImportedFile]:
-    """Return the files of the ledger, and those of which nothing was imported yet."""
+    """Return the files of the ledger, and claimed ones of which nothing was imported yet."""
     shared = engine.claims()
-    # An entry of no collection is no file: an import that must be alone.
+    # An entry without a collection is not a file but an import that must be alone.
     held = [one for one in shared.held() if one.collection] if shared else []
     files: dict[tuple[Any, ...], SourceFile] = {
         (one.collection, one.name): SourceFile(one.collection, one.name, "", None, "")
@@ -132,7 +132,7 @@ def stored_place(one: SourceFile | Capture) -> StoredPlace:
 def unmet_requirements(
     files: Iterable[SourceFile],
 ) -> Mapping[StoredPlace, tuple["RequiredFile", ...]]:
-    """Return the required files that are not among the files, by the stored files of users."""
+    """Return the required files missing among `files`, by the stored file that requires them."""
     known = list(files)
     held = {stored_name(file.name) for file in known}
     lacking = {
@@ -147,9 +147,9 @@ def unmet_requirements(
 
 @dataclass(frozen=True, slots=True)
 class MissingFile:
-    """A required file that was not imported, and the revisits of its user that do not play.
+    """A required file that was not imported, and the revisits that it keeps from playing.
 
-    `revisits` is their number, `first` has the URLs and timestamps of some.
+    `file` requires it. `revisits` is their number, `first` has the URLs and timestamps of some.
     """
 
     collection: str
@@ -168,7 +168,7 @@ def missing_files(engine: Engine) -> Iterator[MissingFile]:
     unmet = unmet_requirements(files)
     unplayed = defaultdict[StoredPlace, list[str]](list)
     if unmet:
-        # Imported here: `nwx files` starts without what looks for missing resources.
+        # Imported here: `nwx files` starts faster without the search for missing resources.
         from nwx.quality.missing_originals import wanted_original
 
         for one in _revisits(engine, files, unmet):
@@ -184,8 +184,8 @@ def missing_files(engine: Engine) -> Iterator[MissingFile]:
 class NeededFile:
     """A file that others need; `path` is "" and `held` false if the archive lacks it.
 
-    `revisits` counts those that need it. `file` is "" for revisits whose originals no known file
-    holds, and no user of them requires a missing one.
+    `revisits` counts those that need it. `file` is "" for revisits whose originals are in no known
+    file, if their own file requires no missing one.
     """
 
     collection: str
@@ -199,7 +199,7 @@ class NeededFile:
 
 
 def closure(engine: Engine, names: Sequence[str]) -> list[NeededFile]:
-    """Return the files that files of an archive need so that all their revisits play.
+    """Return the files that some files of an archive need for all their revisits to play.
 
     `names` are of files in the ledger, of WACZ files, or paths. Raises UsageError on others.
     """
@@ -243,8 +243,8 @@ class _Closure:
     def _places(self, revisit: Capture, known: Collection[StoredPlace]) -> Sequence[StoredPlace]:
         """Return the file with the payload of a revisit, a known one if possible.
 
-        Of a lost payload those that its user requires, else a file without a name; nothing of a
-        revisit that needs none.
+        For a lost payload, the files that its own file requires, else a file without a name;
+        nothing for a revisit that needs none.
         """
         from nwx.quality.missing_originals import wanted_original
 
@@ -277,7 +277,7 @@ def _chosen(files: Sequence[SourceFile], names: Sequence[str]) -> set[StoredPlac
 def _revisits(
     engine: Engine, files: Iterable[SourceFile], users: Collection[StoredPlace]
 ) -> Iterator[Capture]:
-    """Stream the revisits of files; no capture is read if the ledger counts none of them."""
+    """Yield the revisits of files; no capture is read if the ledger counts none of them."""
     if any(one.counts.get(_REVISIT) for one in files if stored_place(one) in users):
         for one in engine.captures("", _END):
             if one.record_type == _REVISIT and stored_place(one) in users:
@@ -287,10 +287,10 @@ def _revisits(
 def required_files(
     engine: Engine, lone_revisits: Iterable[Capture], is_packed: Callable[[Capture], bool]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the files with the payloads of revisits, as `relation.requires` of a WACZ names them.
+    """Yield the files with the payloads of revisits, in the form of `relation.requires` of a WACZ.
 
-    None of a revisit whose payload is packed. Of one whose payload the archive lacks too, what its
-    own file required.
+    None for a revisit whose payload is packed. For a payload that the archive lacks too, the
+    requirements of the revisit's own file.
     """
     files = {(file.collection, file.name): file for file in engine.files()}
     unmet = unmet_requirements(files.values())
@@ -312,7 +312,7 @@ def required_files(
 
 
 def required_file(engine: Engine, collection: str, name: str) -> dict[str, Any] | None:
-    """Return a stored file as `relation.requires` names it, None if it was not imported."""
+    """Return a stored file in the form of `relation.requires`, None if it was not imported."""
     for file in engine.files():
         if (file.collection, stored_name(file.name)) == (collection, name):
             return {"filename": name} | _described(file.path)
@@ -320,8 +320,8 @@ def required_file(engine: Engine, collection: str, name: str) -> dict[str, Any] 
 
 
 def _described(path: str) -> dict[str, Any]:
-    """Return the hash and size of a file, nothing of one that cannot be read."""
-    # Imported here: lists of files do without readers of archive files.
+    """Return the hash and size of a file, {} if it cannot be read."""
+    # Imported here: lists of files need no readers of archive files.
     from nwx.warc.sources import open_path
 
     digest, size = hashlib.sha256(), 0
