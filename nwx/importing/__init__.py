@@ -1,8 +1,7 @@
-"""Importing of archive files: several reader processes and one writer.
+"""Import of archive files: several reader processes and one writer.
 
-`importer` is the parent and writes; `readers` controls the processes of `worker`, which read;
-`archive_file` and `collector` process one file in a worker. `extracted` imports documents files
-extracted elsewhere.
+`importer` runs in the parent and writes; `readers` controls the reader processes, which run
+`worker` and, in it, `collector`. `extracted` imports documents files extracted elsewhere.
 """
 
 from nwx.importing.importer import ListenerOfPages, import_files

@@ -1,4 +1,4 @@
-"""From records to the parts to be written."""
+"""Collects the records of a file into parts, ready to be written."""
 
 import time
 from collections import defaultdict
@@ -21,28 +21,28 @@ from nwx.values.media_types import POOR_PAGES
 from nwx.values.render_names import render_name
 from nwx.warc.reader import CaptureRecord, StoredPayload
 
-# A lookup takes so many records or bytes of payload, a part so many captures,
-# characters of text or errors, whichever comes first: they bound the memory.
+# Limits of one lookup (records, payload bytes) and of one part (captures, characters of text,
+# errors), whichever is reached first; they bound the memory.
 _LOOKUP_RECORDS, _LOOKUP_BYTES = 256, 1 << 20
 _PART_CAPTURES, _PART_CHARACTERS, _PART_ERRORS = 4_000, 1 << 19, 1_000
 _NO_PAYLOAD = StoredPayload(b"")
 EXTRACT = "extract"
-"""The kind of the errors of extraction."""
+"""The kind of extraction errors."""
 
 _CHARACTERS_OF_A_LINK = 100
 _SHARE_OF_EXTRACTION = 0.5
-_SHARE_OF_TIME = 0.9  # of a document, for a command; the rest is for its text
-_REMEMBERED_KEYS = 4_000  # twice, in a dictionary of new ones and one of older ones
+_SHARE_OF_TIME = 0.9  # of a document's time, for an external command; the rest is for its text
+_REMEMBERED_KEYS = 4_000  # in each of two dictionaries, of recent and of older keys
 
 Guard = Callable[[int], AbstractContextManager[None]]
-"""Marks the extraction of the record at an offset, for whoever watches this process."""
+"""Marks the extraction of the record at an offset, for the process that watches this one."""
 
 ListLookupFunction = Callable[[str, str, str], bool]
 """Returns whether a capture (URL, digest, timestamp) is excluded."""
 
 
 class Fate(Enum):
-    """What becomes of a capture: stored, or left out but for its date, or altogether."""
+    """The fate of a capture: stored, excluded except for its date, or dropped entirely."""
 
     STORED = auto()
     EXCLUDED = auto()
@@ -51,11 +51,11 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CollectedBatch:
-    """The result of a range of records.
+    """The data collected from a range of records.
 
-    `candidates` can make a document or repeat one; `excluded` records keep only their dates,
-    `purged` ones nothing. `digests` are pairs of a further digest and the capture's; `joins` keys
-    whose dates may be those of a document with another digest.
+    `candidates` counts the captures that make a document or repeat one, `excluded` those that keep
+    only their dates, `purged` those that keep nothing. `digests` pairs each additional digest with
+    the capture's; `joins` are keys whose dates may belong to a document with another digest.
     """
 
     documents: tuple[Document, ...]
@@ -76,7 +76,7 @@ class CollectedBatch:
         late: tuple[LateOutlinks, ...],
         pages: tuple[PagePlace, ...] = (),
     ) -> FilePart:
-        """Return the part of a file, which had these records and bytes."""
+        """Return this batch as a part of a file, with the records and bytes read for it."""
         return FilePart(
             Batch(self.documents, self.captures, self.dates, files),
             self.errors,
@@ -104,8 +104,8 @@ def _problems(payload: StoredPayload) -> Iterator[str]:
 class Memory:
     """The most recent documents and their precedence, to avoid repeated engine lookups.
 
-    Documents that a worker handed over may be forgotten, but a remembered one is always valid: it
-    is written, or the import ends.
+    A document may be forgotten, but a remembered one is always valid: it gets written, or the
+    import ends.
     """
 
     def __init__(self) -> None:
@@ -113,11 +113,11 @@ class Memory:
         self._older: dict[str, int] = {}
 
     def precedence(self, id: str) -> int:
-        """Return the precedence of a document, -1 where it is not remembered."""
+        """Return the precedence of a document, -1 if it is not remembered."""
         return self._ranks.get(id, self._older.get(id, -1))
 
     def remember(self, id: str, rank: int) -> None:
-        """Remember a document, forgetting those met long ago."""
+        """Remember the precedence of a document, and forget the oldest documents."""
         self._ranks[id] = rank
         if len(self._ranks) >= _REMEMBERED_KEYS:
             self._ranks, self._older = {}, self._ranks
@@ -127,9 +127,9 @@ class Memory:
 class Lookups:
     """Lookups of documents and captures during an import.
 
-    `known` is `Engine.known`. Captures that are `listed` keep only their date, `purged` ones
+    `known` is `Engine.known`. Captures that are `listed` keep only their date, `purged` captures
     (`AccessRules.purges`) nothing. `memory` is shared by the files that one worker reads. `joined`
-    is `dates_of_documents`, where the archive has further digests.
+    is `dates_of_documents` if the archive has additional digests.
     """
 
     known: Callable[[Collection[str]], dict[str, int]] = lambda ids: {}
@@ -143,11 +143,10 @@ class Lookups:
 
 
 class Collector:
-    """Collects records until they make a part to write.
+    """Collects records until they make a full part.
 
-    Asks the engine which documents it has and extracts only the others, or all if nothing is
-    deduplicated. `without_text` maps offsets of records that are not to be extracted to the reason
-    in words.
+    With deduplication, only documents unknown to the engine are extracted, otherwise all.
+    `without_text` maps the offsets of records that must not be extracted to the reason, as text.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class Collector:
         self._options, self._lookups, self._guard = options, lookups, guard
         self._extract = options.extract or extract
         self._enrichers = options.enrich
-        # Below what ends the process, so that what was read until then is kept.
+        # Less than the time limit of the process, so that the text extracted until then is kept.
         self._limits = ExtractLimits(seconds=options.item_seconds * _SHARE_OF_EXTRACTION)
         self._without_text = without_text
         self._memory = lookups.memory
@@ -185,15 +184,15 @@ class Collector:
         return not self._is_listed(capture)
 
     def add(self, record: CaptureRecord) -> Fate:
-        """Add the next record of the file; return its fate.
+        """Add the next record of the file; return the fate of its capture.
 
-        The reader has to keep the payloads that `wants` selects.
+        The reader must have kept the payloads that `wants` selects.
         """
         capture = record.capture
         if self._lookups.purged(capture):
             self._purged += 1
             return Fate.PURGED
-        # `wants` has looked up the lists for a capture that is read: they take long, so only once.
+        # `wants` has checked the lists for captures that are read; the check is slow, so only once.
         listed = not record.kept if self._is_read(capture) else self._is_listed(capture)
         if capture.document_id:
             key = document_key(capture.url, capture.digest)
@@ -221,7 +220,7 @@ class Collector:
             return True
         if not (self._enrichers and makes_document(capture)):
             return False
-        # Imported here, as below: few archives have enrichers.
+        # Imported late, as below: few archives have enrichers.
         from nwx.extract.enrichers import reads_payload
 
         return reads_payload(self._enrichers, capture)
@@ -233,7 +232,7 @@ class Collector:
         )
 
     def _extractor(self, capture: Capture) -> Extractor | None:
-        """Return the command for payloads in which nwx finds no text, None without one."""
+        """Return the command that extracts text where nwx finds none; None without one."""
         family = capture.content_type_norm
         return extractor_for(self._options.extractors, capture.content_type, family)
 
@@ -243,7 +242,7 @@ class Collector:
         return listed is not None and listed(capture.url, capture.digest, capture.timestamp)
 
     def add_error(self, error: ReadError) -> None:
-        """Take an error met on the way."""
+        """Add an error to the part."""
         self._errors.append(error)
 
     def _wait(self, record: CaptureRecord) -> None:
@@ -290,7 +289,7 @@ class Collector:
     def _enriched(
         self, record: CaptureRecord, found: Extract, payload: StoredPayload = _NO_PAYLOAD
     ) -> Extract:
-        """Return an extract with the fields of the enrichers of this import."""
+        """Return an extract with the fields of this import's enrichers."""
         if not self._enrichers:
             return found
         from nwx.importing.enrichment import enriched_record

@@ -1,4 +1,4 @@
-"""Fields of enrichers: of a record, and of documents that are in an archive already."""
+"""Enricher fields of records, and of documents already in an archive."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from nwx.warc.reader import CaptureRecord, StoredPayload
 def enriched_record(
     names: Sequence[str], record: CaptureRecord, payload: StoredPayload, content: str = ""
 ) -> dict[str, FieldValue]:
-    """Return the fields that enrichers make of a record, and of the text of its payload."""
+    """Return the enricher fields of a record and its extracted text."""
     exchange = Exchange(
         record.capture,
         bytes(payload.data),
@@ -38,7 +38,7 @@ NO_PAYLOAD = StoredPayload(b"")
 
 @dataclass(slots=True)
 class EnrichReport(StoredFilesReport):
-    """The files read, the captures in them, and the documents that were changed."""
+    """The number of files read, captures in them, and documents changed."""
 
     captures: int = 0
     documents: int = 0
@@ -46,7 +46,7 @@ class EnrichReport(StoredFilesReport):
 
 @dataclass(frozen=True, slots=True)
 class _CaptureFields:
-    """The fields of a capture, and the ids that its document may have."""
+    """The enricher fields of a capture, and the possible ids of its document."""
 
     capture: Capture
     ids: tuple[str, ...]
@@ -55,7 +55,7 @@ class _CaptureFields:
 
 @dataclass(slots=True)
 class _Read:
-    """The fields of a piece of a file, and the offset after it."""
+    """The enricher fields of the captures in a piece of a file, and the offset after it."""
 
     end: int
     captures: list[_CaptureFields] = field(default_factory=list)
@@ -68,9 +68,9 @@ def enrich_archive(
     workers: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> EnrichReport:
-    """Run enrichers on all imported files, and on later imports; by default those that it keeps.
+    """Run enrichers on all imported files and on later imports; default: the archive's, or all.
 
-    Each payload is read once. A stopped call is continued by the next one with the same names.
+    Each payload is read once. A call that was stopped is continued by the next with the same names.
     """
     report = EnrichReport()
     found = check_enrichers(names or engine.digests.enrichers() or ("all",))
@@ -121,7 +121,7 @@ def _is_read(names: Sequence[str], capture: Capture) -> bool:
 def _amended(
     engine: Engine, some: Sequence[_CaptureFields], names: Sequence[str]
 ) -> Iterator[Document]:
-    """Yield the documents of captures whose fields change."""
+    """Yield the documents whose fields change, with their new fields."""
     held = engine.documents([id for one in some for id in one.ids])
     for one in some:
         for document in filter(None, map(held.get, one.ids)):

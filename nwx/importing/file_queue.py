@@ -1,4 +1,4 @@
-"""The files that are still to be read, for the one importer of an archive."""
+"""The queue of files to read, for an archive with a single importer."""
 
 import hashlib
 import os
@@ -16,10 +16,10 @@ from nwx.warc.sources import ArchiveSource
 
 
 class Job:
-    """A file in the queue: its task, as of the last part written.
+    """A file in the queue, with its ledger entry as of the last part written.
 
-    `deaths` counts the workers that died outside of an extraction before they delivered more of it,
-    `killed_at` has the records at which somebody else killed one: these are read once more.
+    `deaths` counts the workers that died outside an extraction since the last delivered part;
+    `killed_at` has the records at which another process killed a worker: they are read once more.
     """
 
     def __init__(self, source: ArchiveSource, path: str, entry: SourceFile | None) -> None:
@@ -30,17 +30,17 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The name that the ledger knows the file by."""
+        """The name of the file in the ledger."""
         return self.source.name
 
     @property
     def is_finished(self) -> bool:
-        """Whether the ledger says that all of the file is in the archive."""
+        """Whether the whole file is in the archive, by its ledger entry."""
         return self.entry is not None and self.entry.finished
 
     @property
     def size(self) -> int:
-        """The bytes of the file, 0 where they are not known."""
+        """The size of the file in bytes, 0 if unknown."""
         return self.source.size or 0
 
     def task(self, number: int, *, staged: bool, with_pages: bool = False) -> FileTask:
@@ -62,7 +62,7 @@ WriteFiles = Callable[[Sequence[SourceFile]], object]
 
 
 class FileQueue:
-    """The files in their order; all of them are this importer's."""
+    """A queue of files in the given order, not shared with other importers."""
 
     is_shared = False
 
@@ -71,51 +71,51 @@ class FileQueue:
         self._waiting: deque[Job] = deque()
 
     def add(self, jobs: Iterable[Job]) -> None:
-        """Take further files, to be read after the others."""
+        """Append files, to be read after the others."""
         self._waiting.extend(jobs)
 
     def put_back(self, jobs: Sequence[Job]) -> None:
-        """Take files that were given and not read to their end, to be read first."""
+        """Return files to the queue that were taken but not read to their end, to be read first."""
         self._waiting.extendleft(reversed(jobs))
 
     def take(self) -> Job | None:
-        """Return the next file to read, None if none is free at the moment."""
+        """Remove and return the next file to read, None if none is free at the moment."""
         return self._waiting.popleft() if self._waiting else None
 
     def __len__(self) -> int:
-        """Return the number of files not handed out yet, including files of other importers."""
+        """Return the number of files not taken yet, including files of other importers."""
         return len(self._waiting)
 
     def record(self, files: Sequence[SourceFile]) -> None:
-        """Put entries of files that were given into the ledger."""
+        """Write the entries of taken files to the ledger."""
         if files:
             self._write(files)
 
     def note_unread(self, files: Sequence[SourceFile]) -> None:
-        """Put entries of files that could not be opened into the ledger."""
+        """Write the entries of files with whole-file errors to the ledger."""
         self.record(files)
 
     def done(self, job: Job) -> None:
-        """Note that a file was read to its end, or is left."""
+        """Record that a file was read to its end or abandoned."""
 
     def has_lost(self, job: Job) -> bool:
-        """Return whether a file that was given is another importer's now."""
+        """Return whether another importer has taken over a file."""
         del job
         return False
 
     def lost(self) -> Sequence[Job]:
-        """Return the files that were given and are another importer's since the last time."""
+        """Return the taken files that other importers have taken over since the last call."""
         return ()
 
     def renew_claims(self) -> None:
         """Renew the claims of this importer and check the others', at intervals."""
 
     def done_by_others(self) -> Sequence[Job]:
-        """Return the files that others are done with since the last time."""
+        """Return the files that other importers have finished since the last call."""
         return ()
 
     def end(self) -> None:
-        """Leave the files that were not read to others."""
+        """Release the unread files to other importers."""
 
 
 _PROC = Path("/proc")
@@ -136,7 +136,7 @@ def own_holder() -> str:
 
 
 def is_known_dead(holder: str) -> bool:
-    """Return whether a holder ran on this machine and has ended; False where that is not known."""
+    """Return whether a holder ran on this machine and has ended; False if unknown."""
     _, pid, machine, started, _ = (*holder.split("/"), "", "", "", "")[:5]
     if not machine or machine != _machine() or not pid.isdecimal():
         return False
@@ -168,7 +168,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def spooled(source: ArchiveSource, folder: Path, stopping: Callable[[], bool]) -> ArchiveSource:
-    """Return standard input as a file: readable by another process, and twice."""
+    """Copy standard input to a file, which other processes can read, and read again."""
     copy = folder / "stdin"
     try:
         with source.open() as theirs, copy.open("wb") as ours:

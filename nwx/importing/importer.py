@@ -1,4 +1,4 @@
-"""Importing files with several readers and one writer."""
+"""The import of files: several reader processes, and this one, which writes."""
 
 import time
 from collections import defaultdict
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 ListenerOfPages = Callable[[ArchiveSource, Sequence[PagePlace]], object]
-"""Told of new pages of a file that are in the archive now; must return at once, and not raise."""
+"""Called with new pages of a file after they were written; must return at once, and not raise."""
 
 _LOOK_SECONDS = 0.25
 _DEATHS_IN_PLACE = 2
-"""How often a reader may die outside of an extraction at one place before its file is left."""
+"""How often readers may die at one place, outside an extraction, before the file is abandoned."""
 
 
 def import_files(
@@ -60,12 +60,12 @@ def import_files(
     excluded: "ExclusionList | None" = None,
     on_documents: ListenerOfPages | None = None,
 ) -> ImportReport:
-    """Import files into an archive; content that it already has is unchanged.
+    """Import files into an archive; content already in it is unchanged.
 
-    Captures that are `excluded` keep only their dates. The processes that read connect to the
-    engine by `settings`. `progress` is called a few times a second. `on_documents` is called with
-    new pages after they were written. Once `stopping` returns true, the import ends after the
-    current write, and the report is marked interrupted; the next import continues from that point.
+    Captures that are `excluded` keep only their dates. Readers connect to the engine by `settings`.
+    `progress` is called a few times a second. `on_documents` is called with new pages after they
+    were written. Once `stopping` returns true, the import ends after the current write, and the
+    report is marked interrupted; the next import continues from that point.
     Raises EngineError if the archive cannot be written, at the start or later: data written before
     remains.
     """
@@ -107,7 +107,7 @@ class _Run:
         self._queue = self._new_queue()
 
     def _new_queue(self) -> FileQueue:
-        """Return the queue of this import: shared where others may import at the same time."""
+        """Return the file queue, a shared one if other importers may run at the same time."""
         claims, options = self._engine.claims(), self._options
         if claims is None:
             return FileQueue(lambda files: self._stored_files(files))
@@ -120,7 +120,7 @@ class _Run:
         self._retried(partial(self._engine.write, Batch(files=tuple(files))))
 
     def take(self, sources: Iterable[ArchiveSource | ReadError]) -> None:
-        """Line the files up, the largest first so that none is left over at the end."""
+        """Queue the files, the largest first so that no long one runs alone at the end."""
         files = retry_unavailable(self._engine.files, self._options.patience_seconds)
         self._separated.note(files)
         ledger = {
@@ -158,7 +158,7 @@ class _Run:
         sources: Collection[ArchiveSource],
         ledger: Mapping[str, SourceFile],
     ) -> None:
-        """Count errors of files as a whole, and keep them in the ledger."""
+        """Count errors about whole files, and record them in the ledger."""
         entries = error_entries(errors, self._options.collection, ledger)
         outdated = outdated_entries(ledger, sources, entries)
         ids = [file_id(entry.collection, entry.name) for entry in outdated]
@@ -168,7 +168,7 @@ class _Run:
         self._tally.note(errors)
 
     def work(self, progress: ShowProgress) -> None:
-        """Import all files, or as far as `stopping` allows."""
+        """Import all files, or until `stopping` returns true."""
         shown = self._began
         while (self._queue or self._busy) and not self._stopping():
             self._share()
@@ -184,7 +184,7 @@ class _Run:
         progress(self._progress())
 
     def _share(self) -> None:
-        """Renew claims, drop files that others have taken over, and hand out free ones."""
+        """Renew claims, drop files that others have taken over, and assign free ones to readers."""
         self._queue.renew_claims()
         self._drop(self._queue.lost())
         self._hand_out()
@@ -192,7 +192,7 @@ class _Run:
             self._close(job, Verdict(Outcome.BY_OTHERS))
 
     def _drop(self, lost: Sequence[Job]) -> None:
-        """Read no more of files that another importer has taken over."""
+        """Stop reading files that another importer has taken over."""
         for reader in list(self._busy):
             kept = [job for job in reader.jobs.values() if job not in lost]
             if len(kept) < len(reader.jobs):
@@ -208,7 +208,7 @@ class _Run:
                     self._give(reader, job)
                 else:
                     reader.deliver()
-            except (BrokenPipeError, ConnectionResetError):  # its death is noticed later
+            except (BrokenPipeError, ConnectionResetError):  # `_listen` handles its death
                 self._queue.put_back([job] if job else [])
         while len(self._busy) < self._options.processes and (job := self._queue.take()):
             try:
@@ -216,7 +216,7 @@ class _Run:
                 self._give(reader, job)
             except (OSError, EOFError) as error:
                 self._queue.put_back([job])
-                # The fork server is gone, as when a signal ends the whole process group.
+                # The fork server is gone, e.g. after a signal to the whole process group.
                 if self._stopping():
                     return
                 raise NwxError(f"no process can be started to read files: {error}") from error
@@ -286,13 +286,15 @@ class _Run:
         return documents
 
     def _write(self, job: Job, part: FilePart) -> tuple[FilePart, int]:
-        """Write an unstaged part; return it with its late errors and number of new documents."""
+        """Write an unstaged part; return it with the errors of its late outlinks added, and the
+        number of new documents.
+        """
         batch, documents = part.batch, 0
         if part.late:
             self._separated.note(batch.files)
             documents = self._stored(replace(batch, files=()))
             part = self._with_late(job, part)
-            batch = Batch(files=batch.files)  # last, when all that it tells of is there
+            batch = Batch(files=batch.files)  # last: the ledger must not be ahead of the data
         return part, documents + self._stored(batch)
 
     def _take_part(self, job: Job, part: FilePart, documents: int) -> None:
@@ -304,7 +306,7 @@ class _Run:
             self._on_documents(job.source, part.pages)
 
     def _stored(self, batch: Batch) -> int:
-        """Write a batch; return how many of its documents are new."""
+        """Write a batch; return the number of new documents."""
         files = batch.files
         self._separated.note(files)
         if self._queue.is_shared:
@@ -315,8 +317,8 @@ class _Run:
         return documents
 
     def _with_late(self, job: Job, part: FilePart) -> FilePart:
-        """Write the late outlinks of a part; return it with the errors among them."""
-        from nwx.importing.late_outlinks import LateOutlinkWriter  # and what extracts links
+        """Write the late outlinks of a part; return the part with their errors added."""
+        from nwx.importing.late_outlinks import LateOutlinkWriter  # loads the link extraction
 
         late = LateOutlinkWriter(self._engine, self._options.collection, job.source.name)
         errors = self._retried(partial(late.write, part.late))
@@ -328,7 +330,7 @@ class _Run:
         return self._options.deduplicate and not self._separated.needed
 
     def _writes(self, batch: Batch) -> Sequence[Write]:
-        """Return what stores a batch, to be called one after the other."""
+        """Return the calls that store a batch, to be made in order."""
         every = not self._options.deduplicate
         return self._retried(lambda: self._separated.writes(batch, every=every))
 
@@ -336,7 +338,7 @@ class _Run:
         return retry_unavailable(call, self._options.patience_seconds, self._stopping)
 
     def _count_late_errors(self, job: Job) -> None:
-        """Add errors that were unknown to the reading process to the file's ledger entry."""
+        """Add errors found by this process, not the reader, to the file's ledger entry."""
         if job.entry and job.late_errors:
             job.entry = with_errors(job.entry, job.late_errors)
             self._queue.record((job.entry,))
@@ -350,7 +352,7 @@ class _Run:
             self._queue.add([Job(source, source.path, job.entry)])
 
     def _requeue(self, reader: Reader) -> None:
-        """Go on after the death of a worker, without the record that it died of."""
+        """Requeue the files of a dead worker, to be read without the record that killed it."""
         self._busy.remove(reader)
         offset, current = reader.pulse.item, reader.current
         cause, is_foreign = reader.cause_of_death()
@@ -370,7 +372,7 @@ class _Run:
         self._queue.put_back(left)
 
     def _abandon(self, job: Job, cause: str) -> None:
-        """Leave a file whose reading ends processes, and note how far it was read."""
+        """Give up on a file that kills its readers, and record in the ledger how far it was read."""
         done_to = job.entry.done_to if job.entry else 0
         error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
         new = SourceFile(self._options.collection, job.source.name, job.path, job.source.size, "")
@@ -379,10 +381,10 @@ class _Run:
         self._close(job, Verdict(Outcome.PARTIAL, (error,)))
 
     def end_workers(self) -> None:
-        """End all processes at once; undelivered parts are read again by the next import."""
+        """End all readers at once; the next import reads undelivered parts again."""
         for reader in (*self._busy, *self._idle):
             reader.end()
-        with suppress(EngineUnavailableError):  # then others wait until the claims are old
+        with suppress(EngineUnavailableError):  # then others wait until the leases end
             self._queue.end()
 
     def _progress(self) -> WorkProgress:

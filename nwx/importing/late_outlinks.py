@@ -1,8 +1,8 @@
 """Outlinks of metadata records that are not adjacent to their capture.
 
-Such a record names its capture by record id, or only by URL and date. The process that reads a
-file joins them while the document is in memory; the others go to the parent, which adds them to
-documents that are written already.
+Such a record names its capture by record id, or only by URL and date. The worker that reads the
+file joins them while the document is in memory; the other outlinks go to the parent, which adds
+them to documents already written.
 """
 
 from collections import OrderedDict
@@ -28,14 +28,14 @@ from nwx.warc.reader import CaptureRecord
 from nwx.warc.record_groups import Outlink, RecordedOutlinks
 
 LINKS_OF_A_DOCUMENT = ExtractLimits().links
-"""So many links has a document, those of metadata records included."""
+"""The maximum number of links of a document, including those of metadata records."""
 
 CUT = "links: a metadata record has more outlinks than are read"
-"""The problem of a document whose metadata record is too long."""
+"""The problem text of a document whose metadata record is too long."""
 
 _EMBED, _REDIRECT = "E", "R"
 
-# Heritrix 1 and 3.0 write E for the `href` of every `<link>`, and none writes its relation.
+# Heritrix 1 and 3.0 write E for the `href` of every `<link>`; no version writes its relation.
 _LINKED = {media_types.STYLE: kinds.STYLESHEET, media_types.IMAGE: kinds.ICON}
 
 
@@ -50,7 +50,7 @@ def outlink_links(url: str, outlinks: Iterable[Outlink]) -> list[Link]:
 
 
 def with_links(extract: Extract, links: Iterable[Link], problem: str = "") -> Extract:
-    """Return an extract with the links whose URLs are new to it, the same extract if none are.
+    """Return an extract with additional links, those with new URLs; the same extract if none is.
 
     `problem` is added if a link was added.
     """
@@ -69,7 +69,7 @@ def with_links(extract: Extract, links: Iterable[Link], problem: str = "") -> Ex
 
 
 def _kind(outlink: Outlink) -> str:
-    """Return the kind of a link by the element and attribute, or else by the hop."""
+    """Return the kind of a link by its element and attribute, or else by its hop."""
     element, _, attribute = outlink.context.lower().partition("/@")
     if kind := kind_of_attribute(element, attribute):
         return kind
@@ -93,10 +93,10 @@ _DOCUMENTS_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class LateOutlinks:
-    """Outlinks for a document that was written already, if its capture made one.
+    """Outlinks for a document that may have been written already.
 
-    `documents` are the possible ids of the document, and `offset` is the place of its capture. If
-    that is None, the capture was not met, and has to be found by URL and date.
+    `documents` are the possible ids of the document, empty if its capture made none; `offset` is
+    the offset of its capture, None if the capture must be found by URL and date.
     """
 
     recorded: RecordedOutlinks
@@ -106,14 +106,14 @@ class LateOutlinks:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """A capture that was read: its place, and the ids that its document may have."""
+    """A capture that was read: its offset, and the possible ids of its document."""
 
     offset: int
     documents: tuple[str, ...]
 
 
 class OutlinkJoin:
-    """Brings the metadata records of one file together with its captures, in bounded memory."""
+    """Joins the metadata records of one file with its captures, in bounded memory."""
 
     def __init__(self) -> None:
         self._met: OrderedDict[bytes, _Met] = OrderedDict()
@@ -123,16 +123,16 @@ class OutlinkJoin:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether outlinks are held whose capture may come."""
+        """Whether outlinks are held whose capture may follow."""
         return bool(self._waiting)
 
     @property
     def is_full(self) -> bool:
-        """Whether enough outlinks have a capture to take them."""
+        """Whether enough outlinks are ready to be taken."""
         return self._found_outlinks >= _WAITING_OUTLINKS or len(self._found) >= _FOUND_RECORDS
 
     def add(self, recorded: RecordedOutlinks) -> None:
-        """Take the outlinks of a metadata record."""
+        """Add the outlinks of a metadata record."""
         for name in recorded.names:
             if (met := self._met.get(name)) is not None:
                 self._find(LateOutlinks(recorded, met.documents, met.offset))
@@ -147,7 +147,7 @@ class OutlinkJoin:
             self._give_up()
 
     def meet(self, record: CaptureRecord) -> None:
-        """Take note of the next capture of the file."""
+        """Register the next capture of the file, and match the outlinks that wait for it."""
         self._captures += 1
         if record.record_id:
             capture = record.capture
@@ -161,14 +161,14 @@ class OutlinkJoin:
             self._give_up()
 
     def close(self) -> None:
-        """Wait no longer: the file is at its end."""
+        """Leave all waiting outlinks to the parent, at the end of the file."""
         while self._waiting:
             self._give_up()
 
     def take(
         self, documents: Sequence[Document]
     ) -> tuple[tuple[Document, ...], tuple[LateOutlinks, ...]]:
-        """Return a part's documents with their outlinks added, and outlinks of other documents."""
+        """Return a part's documents with outlinks added, and the outlinks of other documents."""
         found, self._found, self._found_outlinks = self._found, [], 0
         if not found:
             return tuple(documents), ()
@@ -197,13 +197,13 @@ class OutlinkJoin:
         return held
 
     def _give_up(self) -> None:
-        """Let the parent look for the capture of the oldest outlinks that wait."""
+        """Leave the oldest waiting outlinks to the parent, which looks up their capture."""
         for recorded in self._released(next(iter(self._waiting))):
             self._find(LateOutlinks(recorded))
 
 
 def possible_ids(capture: Capture) -> tuple[str, ...]:
-    """Return the id of a capture's document, and that of one it has for itself."""
+    """Return the ids that a capture's document may have: shared by its key, or for it alone."""
     if not makes_document(capture):
         return ()
     return capture.document_id, document_id(capture_key(capture))
@@ -216,18 +216,18 @@ def _enriched(document: Document, recorded: RecordedOutlinks) -> Document:
 
 
 class LateOutlinkWriter:
-    """Adds outlinks to documents that are in an archive, of captures of one file."""
+    """Adds outlinks of one file's metadata records to documents in an archive."""
 
     def __init__(self, engine: Engine, collection: str, source_file: str) -> None:
         self._engine, self._collection, self._file = engine, collection, source_file
 
     def write(self, late: Sequence[LateOutlinks]) -> list[ReadError]:
-        """Store the documents with their further links; return errors for unmatched outlinks.
+        """Add the outlinks to their documents; return errors for outlinks without a capture.
 
         Writing the same again changes nothing.
         """
         if any(one.offset is None for one in late):
-            self._engine.refresh()  # captures of the same part are looked for too
+            self._engine.refresh()  # so that captures of the same part are found
         errors: list[ReadError] = []
         for some in batches(late, _DOCUMENTS_AT_ONCE):
             errors += self._write(some)
@@ -254,7 +254,9 @@ class LateOutlinkWriter:
             self._engine.write(Batch(amended=changed))
 
     def _captures(self, recorded: RecordedOutlinks) -> list[Capture]:
-        """Return the captures of a metadata record's URL and date, those of its own file first."""
+        """Return the captures with a metadata record's URL and date; if its own file has any,
+        only those.
+        """
         try:
             url, timestamp = clean_url(recorded.url), normal_timestamp(to_text(recorded.date))
             found = self._engine.captures(urlkey(url))

@@ -1,4 +1,4 @@
-"""Messages between a parent and its workers."""
+"""Messages between the importing process and its workers."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of a file."""
+    """The outcome of a file."""
 
     IMPORTED = "imported"  # to its end
-    SKIPPED = "skipped"  # it was in the archive already
-    REFUSED = "refused"  # another file of its name is in the archive
-    UNREADABLE = "unreadable"  # it cannot be opened, or holds no record
-    BY_OTHERS = "by others"  # another importer did it, or left it, meanwhile
-    PARTIAL = "partial"  # stopped on the way; the next import goes on
+    SKIPPED = "skipped"  # already in the archive
+    REFUSED = "refused"  # another file of the same name is in the archive
+    UNREADABLE = "unreadable"  # it cannot be opened, or has no readable record
+    BY_OTHERS = "by others"  # another importer has imported or abandoned it
+    PARTIAL = "partial"  # read in part; the next import continues
 
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
     """A file to import.
 
-    `entry` is its ledger entry. `without_text` maps offsets of records that are not to be extracted
-    to the reason in words. `path` is the path of the file as known to its owner. Parts are to be
-    `staged` unless the parent has to examine their documents, and delivered `at_once` if a process
-    has died of the file. The places of new pages are reported `with_pages`.
+    `entry` is its ledger entry. `without_text` maps the offsets of records that must not be
+    extracted to the reason, as text. `path` is the user's path of the file. Parts are `staged`
+    unless the parent has to examine their documents, and delivered `at_once` if the file has killed
+    a worker. With `with_pages`, the places of new pages are reported.
     """
 
     source: ArchiveSource
@@ -58,9 +58,9 @@ class FilePart:
 
     `renders` counts the captures that are renders of pages, `purged` the captures that access rules
     keep out. `pages` are the new pages of the batch, if their places were requested. `late` are
-    outlinks of documents of earlier parts; a part with late outlinks is not staged. `digests` are
-    pairs of a further digest and the capture's. `joins` are keys whose dates may be those of a
-    document with another digest.
+    outlinks of documents in earlier parts; a part with late outlinks is not staged. `digests` pairs
+    each additional digest with the capture's. `joins` are keys whose dates may belong to a document
+    with another digest.
     """
 
     batch: Batch
@@ -80,7 +80,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a file, said after its last part."""
+    """The outcome of a file, sent after its last part."""
 
     outcome: Outcome
     errors: tuple[ReadError, ...] = ()
@@ -88,10 +88,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The results of files, in order: each part or verdict with the number of its task.
+    """Parts and verdicts of files, in order, each with the number of its task.
 
-    `staged` is the data to be written of all parts, whose batches then keep only the ledger
-    entries.
+    `staged` is the data of all parts; with it, their batches have only the ledger entries.
     """
 
     messages: tuple[tuple[int, FilePart | Verdict], ...]
@@ -102,12 +101,12 @@ class PipeRequest(Enum):
     """Requests between a worker and its parent."""
 
     TASK = auto()
-    """The worker has read its file, and may hold back what became of it until it is asked."""
+    """The worker has read its file, and may hold its results until a DELIVERY request."""
     DELIVERY = auto()
 
 
 Message = Delivery | PipeRequest | NwxError
-"""What a worker says; an error is why it cannot work."""
+"""A message of a worker; an error is the reason why it cannot work."""
 
 
 def _reduced(extract: Extract) -> tuple[Callable[..., Extract], tuple[Any, ...]]:
@@ -121,8 +120,8 @@ def _extract(*values: Any) -> Extract:
     return Extract(**fields, links=tuple(map(Link, urls, texts, kinds)))
 
 
-# Pages have hundreds of links, and objects are slow to pickle one by one:
-# as columns of texts they take a tenth of the time.
+# Pages have hundreds of links, and pickling them one by one is slow:
+# as columns of strings they take a tenth of the time.
 _EXTRACT_FIELDS = tuple(field.name for field in fields(Extract) if field.name != "links")
 _extract_values = attrgetter(*_EXTRACT_FIELDS)
 _NO_LINKS: tuple[tuple[str, ...], ...] = ((), (), ())
@@ -133,17 +132,18 @@ ForkingPickler.register(Capture, lambda capture: (Capture, _capture_values(captu
 
 
 MOST_UNDELIVERED = 1_500
-"""So many captures, errors and files at most are held back."""
+"""The maximum number of captures, errors and files that a worker holds."""
 
 UNDELIVERED_SECONDS = 10.0
-"""For so long at most anything is held back."""
+"""The longest time that a worker holds a result."""
 
 
 class Outbox:
-    """Collects the parts and verdicts of files, so that one segment is made of their texts.
+    """Collects the parts and verdicts of files, so that their texts make one index segment.
 
-    Small files are delivered together, and large ones in pieces: on request, or if the collection
-    is large or old. Parts that are not staged, such as parts with late outlinks, are sent at once.
+    Small files are delivered together, and large ones in pieces: on request, or once the collected
+    data is large or old. Parts that are not staged, such as those with late outlinks, are sent at
+    once.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Outbox:
         self._until = time.monotonic() + UNDELIVERED_SECONDS
 
     def add(self, task: FileTask, message: FilePart | Verdict) -> None:
-        """Take what became of a file."""
+        """Add a part or verdict of a file."""
         if not task.staged or (isinstance(message, FilePart) and message.late):
             self.deliver()
             self._send(Delivery(((task.number, message),)))
@@ -191,4 +191,4 @@ class Outbox:
         written = any(isinstance(message, FilePart) for _, message in messages)
         self._send(Delivery(messages, self._staging.finish() if written else None))
         self._clear()
-        return_free_memory()  # of a segment, some 20 MB
+        return_free_memory()  # some 20 MB a segment

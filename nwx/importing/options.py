@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 
 KEPT_DIGESTS = ("sha256", "none")
-"""Which further digests an import can be asked to keep."""
+"""The values of `--digests`: the additional digests to keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """Options of an import.
 
-    With `deduplicate`, a capture of a known document adds only a date; without, each capture has a
-    document of its own. `item_seconds` and `item_bytes` limit the extraction of one document;
+    With `deduplicate`, a capture of a known document adds only a date; without, each capture has
+    its own document. `item_seconds` and `item_bytes` limit the extraction of one document;
     `patience_seconds` is how long to wait for an unavailable engine. On a server, other importers
     take over the unfinished files of an importer that gave no sign of life for `lease_seconds`.
-    `digests` is "sha256" to keep a further digest of each payload, so that it has a SHA-1 and a
-    SHA-256, from now on; "none" to do so no more, None as before. `enrich` names the enrichers
-    (`nwx.extract.enrichers`) to run from now on, "all" or "none"; () as before. `extract`
-    replaces `nwx.extract.extract`, and must be importable in other processes. Payloads stored in
-    other files are read only within the `external` folders. `extractors` are run for payloads in
-    which `extract` finds no text.
+    `digests` "sha256" keeps an additional digest of each payload from now on, so that it has a
+    SHA-1 and a SHA-256; "none" stops it, None leaves the archive's setting. `enrich` names the
+    enrichers (`nwx.extract.enrichers`) to run from now on, "all" or "none"; () leaves the archive's
+    setting. `extract` replaces `nwx.extract.extract`, and must be importable in other processes.
+    Payloads stored in other files are read only within the `external` folders. `extractors` are run
+    for payloads in which `extract` finds no text.
     """
 
     collection: str = DEFAULT_COLLECTION
@@ -67,12 +67,12 @@ class ImportOptions:
 
     @property
     def processes(self) -> int:
-        """The number of files to read at once: `jobs`, or the cores this process may use."""
+        """The number of files to read at once: `jobs`, or the cores available to this process."""
         return self.jobs or processors()
 
 
 def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:
-    """Return options with the digests that the archive keeps, where none are asked for.
+    """Return options with the archive's setting of additional digests, unless they set it.
 
     Those asked for are a setting of the archive from now on.
     """
@@ -83,14 +83,14 @@ def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:
 
 
 def kept_enrichers(engine: Engine, options: ImportOptions) -> ImportOptions:
-    """Return options with the enrichers that the archive keeps, where none are asked for.
+    """Return options with the archive's setting of enrichers, unless they set it.
 
     Those asked for are a setting of the archive from now on.
     """
     asked = options.enrich or engine.digests.enrichers()
     if not asked:
         return options
-    # Imported here: it loads what reads pages, and few archives have enrichers.
+    # Imported late: it loads the page parsers, and few archives have enrichers.
     from nwx.extract.enrichers import check_enrichers
 
     names = check_enrichers(asked)
@@ -103,10 +103,10 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ExclusionReport:
-    """The exclusion lists of an import: lines read, distinct entries, entries met and unmet.
+    """Counts of an import's exclusion lists: lines read, distinct entries, entries met and unmet.
 
-    `met_before` counts the met entries that only earlier imports met. `problems_total` counts lines
-    that could not be read.
+    `met_before` counts the entries that only earlier imports met, `problems_total` the lines that
+    could not be read.
     """
 
     lines: int
@@ -118,7 +118,7 @@ class ExclusionReport:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The report as programs read it."""
+        """The report as JSON values."""
         return asdict(self)
 
 
@@ -127,8 +127,7 @@ def report_exclusion(
 ) -> ExclusionReport:
     """Return the report on the entries of exclusion lists.
 
-    If earlier imports excluded captures of the same files, an entry may have been met then: the
-    archive has its date in that case.
+    An entry met by an earlier import of the same files counts too: the archive has its date.
     """
     met = excluded.met
     if excluded_before:

@@ -1,7 +1,7 @@
-"""What readers need, loaded once by the server of processes that they are forked from.
+"""Preloads, in the fork server, the data that all readers need.
 
-Importing it reads the list of public suffixes and the entry points of plugins: half a second of a
-processor, which each new reader would take for itself.
+Importing this module reads the list of public suffixes and the entry points of plugins, which would
+take each new reader half a second of processor time.
 """
 
 import nwx.importing.worker  # noqa: F401

@@ -1,4 +1,4 @@
-"""The collections of a pywb service, as its folder and its `config.yaml` name them.
+"""The collections of a pywb service, read from its folder and `config.yaml`.
 
 The layout is that of `wb-manager`: `collections/NAME/{archive,indexes,acl}`
 (https://pywb.readthedocs.io/en/latest/manual/configuring.html).
@@ -19,10 +19,10 @@ _UNREAD = ("sequence", "index_group")
 
 @dataclass(frozen=True, slots=True)
 class PywbCollection:
-    """A collection: where its archive files and rules are, and what of it cannot be taken over.
+    """A pywb collection: its archive files, its rules, and the settings that nwx cannot take over.
 
-    `action` is what its `default_access` does to captures, "" for nothing; `years` is the length
-    of its embargo, 0 for none.
+    `action` is the access action of its `default_access`, "" for none; `years` is the length of its
+    embargo, 0 for none.
     """
 
     name: str
@@ -34,9 +34,9 @@ class PywbCollection:
 
 
 def pywb_collections(folder: Path) -> list[PywbCollection]:
-    """Return the collections of a folder that pywb serves, by name.
+    """Return the collections of a folder that pywb serves, sorted by name.
 
-    Raises SourceError where there are none, UsageError where `config.yaml` cannot be read.
+    Raises SourceError if there are none, UsageError if `config.yaml` cannot be read.
     """
     config = _config(folder / _CONFIG)
     root = folder / str(config.get("collections_root", "collections"))
@@ -80,7 +80,7 @@ def _in_folders(root: Path, config: Mapping[str, Any]) -> Iterator[PywbCollectio
 def _in_config(
     folder: Path, name: str, config: Mapping[str, Any], one: Mapping[str, Any]
 ) -> PywbCollection:
-    """Return a collection that `config.yaml` describes."""
+    """Return a collection from its settings in `config.yaml`."""
     archives, left = [], [f"{key}: not read" for key in _UNREAD if key in one]
     for text in _texts(one.get("archive_paths")):
         place = folder / text
@@ -101,7 +101,7 @@ def _in_config(
 
 
 def _access(settings: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return the action of `default_access`, and what is not read."""
+    """Return the action of `default_access`, and the settings that are not supported."""
     access = str(settings.get("default_access") or "")
     if access in _SHOWN:
         return "", ()
@@ -110,7 +110,7 @@ def _access(settings: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def _embargo(found: Any) -> tuple[int, tuple[str, ...]]:
-    """Return the years of an embargo, and what is not read of it."""
+    """Return the years of an embargo, and the settings that are not supported."""
     if not found:
         return 0, ()
     newer = found.get("newer") if isinstance(found, Mapping) else None

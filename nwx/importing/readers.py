@@ -1,4 +1,4 @@
-"""The processes that read files: held by the parent, with the files each has and still delivers."""
+"""Reader processes, as the parent sees them: each with the files it has not delivered yet."""
 
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def warm_up(settings: Settings) -> None:
-    """Begin to load what readers need, in the server of processes that they are forked from."""
+    """Start the fork server of the readers, and preload their modules in it."""
     fork_server("nwx.importing.preload", engine_package(settings.engine))
 
 
 UNDELIVERED_BYTES = 64 << 20
-"""A worker that has read files of so many bytes delivers before it is given another."""
+"""A worker that holds the results of this many bytes of files delivers before it gets another."""
 
 
 class Reader(GuardedProcess):
-    """A process that reads, and the files it was given, by number, that it did not deliver."""
+    """A reader process; `jobs` has its undelivered files by task number."""
 
     def __init__(
         self, settings: Settings, options: ImportOptions, excluded: "ListFiles | None"
@@ -37,12 +37,12 @@ class Reader(GuardedProcess):
         self._reading = self._asked = False
 
     def cause_of_death(self) -> tuple[str, bool]:
-        """Return in words why the process ended, and whether somebody else killed it."""
+        """Return why the process ended, as text, and whether another process killed it."""
         death = self.death()
         return death.cause(self._item_seconds), death.is_foreign
 
     def read(self, job: Job, *, staged: bool, with_pages: bool = False) -> None:
-        """Let the worker import a file; what becomes of it comes over `connection`."""
+        """Send a file to the worker; its results come over `connection`."""
         self.pulse.position = job.entry.done_to if job.entry else 0
         self.connection.send(job.task(self._given, staged=staged, with_pages=with_pages))
         self.jobs[self._given] = job
@@ -50,7 +50,7 @@ class Reader(GuardedProcess):
         self._reading = True
 
     def has_read(self) -> None:
-        """Note that the worker has read its file."""
+        """Record that the worker has read its file."""
         self._reading = False
 
     def deliver(self) -> None:
@@ -59,7 +59,7 @@ class Reader(GuardedProcess):
         self.connection.send(PipeRequest.DELIVERY)
 
     def has_delivered(self, number: int) -> None:
-        """Note that a file was delivered in whole."""
+        """Record that a file was delivered completely."""
         del self.jobs[number]
         self._asked = False
 
@@ -80,7 +80,7 @@ class Reader(GuardedProcess):
 
     @property
     def position(self) -> int:
-        """The bytes that were read of the files that it has."""
+        """The bytes read of the undelivered files."""
         current = self.current
         read = sum(job.size for job in self.jobs.values() if job is not current)
         return read + (self.pulse.position if current else 0)
@@ -93,7 +93,7 @@ def _work(
     options: ImportOptions,
     excluded: "ListFiles | None",
 ) -> None:
-    # Imported here, as the parent needs none of the libraries that read and extract.
+    # Imported late, as the parent needs none of the reading and extracting libraries.
     from nwx.importing.worker import work
 
     work(connection, pulse, settings, options, excluded)

@@ -13,7 +13,7 @@ from nwx.warc.sources import ArchiveSource, FileError, source_name
 
 ERRORS_OF_A_KIND = 20
 ERRORS_LISTED = 10_000
-"""How many errors a report lists: of one kind in one file, and in all. All are counted."""
+"""The maximum number of errors a report lists: per kind and file, and in all; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class ImportReport:
     """The result of an import.
 
     `files` counts all files examined, `outcomes` their outcomes. `records` counts records read, by
-    type; `captures` the stored ones, and `renders` the captures among them that are a browser's
-    renders of a page; `documents` counts documents new to the archive; `duplicates` the revisits,
-    and captures that could have made a document whose key was known already; `excluded` the
-    captures that keep only their dates, and `excluded_before` the captures that earlier imports
-    excluded from these files; `purged` the captures that access rules keep out altogether. `bytes`
-    are as stored. `errors` lists the first of each kind in each file, `errors_total` counts all.
+    type; `captures` stored captures, `renders` the browser's renders of pages among them;
+    `documents` documents new to the archive; `duplicates` revisits, and captures whose document's
+    key was already known; `excluded` captures that keep only their dates, `excluded_before` captures
+    that earlier imports excluded from these files; `purged` captures that access rules keep out.
+    `bytes` are as stored. `errors` lists the first of each kind in each file, `errors_total` counts
+    all.
     """
 
     files: int = 0
@@ -48,13 +48,13 @@ class ImportReport:
 
     @property
     def useful(self) -> bool:
-        """Whether a record was read, or a file was found to be in the archive already."""
+        """Whether a record was read, a file was already in the archive, or no error occurred."""
         held = self.outcomes.get(Outcome.SKIPPED) or self.outcomes.get(Outcome.BY_OTHERS)
         return bool(self.records or held) or not self.errors_total
 
 
 def report_of_errors(errors: Iterable[ReadError]) -> ImportReport:
-    """Return the report of an import that found no file, but errors."""
+    """Return the report of an import that found errors but no files."""
     log = ErrorLog()
     for error in errors:
         log.add(error)
@@ -64,14 +64,14 @@ def report_of_errors(errors: Iterable[ReadError]) -> ImportReport:
 
 
 def import_report_json(report: ImportReport) -> dict[str, Any]:
-    """Return a report as programs read it."""
+    """Return a report as JSON values."""
     fields = asdict(report)
     fields["seconds"] = round(report.seconds, 3)
     return fields
 
 
 class ErrorLog:
-    """All errors counted, the first of each kind in each file kept."""
+    """Counts errors, and keeps the first of each kind in each file."""
 
     def __init__(self) -> None:
         self.kept: list[ReadError] = []
@@ -79,7 +79,7 @@ class ErrorLog:
         self._of_file: Counter[tuple[str, str]] = Counter()
 
     def add(self, error: ReadError) -> None:
-        """Count an error and keep it within the limit."""
+        """Count an error, and keep it unless a limit is reached."""
         self.by_kind[error.kind] += 1
         place = (error.file, error.kind)
         if self._of_file[place] < ERRORS_OF_A_KIND and len(self.kept) < ERRORS_LISTED:
@@ -88,14 +88,14 @@ class ErrorLog:
 
     @property
     def total(self) -> int:
-        """The number of all errors, those not kept included."""
+        """The number of all errors, kept or not."""
         return self.by_kind.total()
 
 
 def error_entries(
     errors: Iterable[ReadError], collection: str, ledger: Mapping[str, SourceFile]
 ) -> list[SourceFile]:
-    """Return the ledger entries of files with whole-file errors, refused or read anyway.
+    """Return the ledger entries of files with errors about the whole file, refused or read anyway.
 
     `ledger` maps names to the existing entries: the entry of an imported file is unchanged.
     """
@@ -122,7 +122,7 @@ def outdated_entries(
     sources: Iterable[ArchiveSource],
     entries: Collection[SourceFile],
 ) -> list[SourceFile]:
-    """Return the ledger entries with errors that their files no longer have."""
+    """Return the ledger entries that record only errors which no longer occur."""
     members = {source.path for source in sources if source.member}
     fresh = {entry.name for entry in entries}
     return [
@@ -133,7 +133,7 @@ def outdated_entries(
 
 
 def with_error(entry: SourceFile | None, new: SourceFile) -> SourceFile:
-    """Return a ledger entry with one more error; `new` without an entry."""
+    """Return a ledger entry with one more error; `new`, unreadable, if no file was read."""
     if entry is None or entry.counts.get(UNREADABLE):
         return replace(new, counts={"errors": 1, UNREADABLE: 1})
     return with_errors(entry, 1)
@@ -145,12 +145,12 @@ def with_errors(entry: SourceFile, count: int) -> SourceFile:
 
 
 def tells_errors_only(entry: SourceFile) -> bool:
-    """Return whether a ledger entry is of a file that was not read at all."""
+    """Return whether a ledger entry records only errors, its file having not been read."""
     return bool(entry.counts.get(UNREADABLE)) or not entry.checksum
 
 
 class ImportTally:
-    """The running figures of an import."""
+    """The running counts of an import."""
 
     def __init__(self) -> None:
         self.errors = ErrorLog()
@@ -170,7 +170,7 @@ class ImportTally:
         self._bytes_total = None if None in sizes else sum(size or 0 for size in sizes)
 
     def note(self, errors: Sequence[ReadError]) -> None:
-        """Count errors that concern files as a whole."""
+        """Count errors about whole files."""
         for error in errors:
             self.errors.add(error)
         refused = {e.file for e in errors if isinstance(e, FileError) and e.is_refused}
@@ -191,7 +191,7 @@ class ImportTally:
             self.errors.add(error)
 
     def close(self, source: ArchiveSource, verdict: Verdict) -> None:
-        """Count a file that is done with."""
+        """Count a finished file."""
         self.outcomes[verdict.outcome] += 1
         self._closed_bytes += source.size or 0
         for error in verdict.errors:
@@ -202,7 +202,7 @@ class ImportTally:
         return max(0, self._candidates - self._documents)
 
     def progress(self, reading: int) -> WorkProgress:
-        """Return the figures with `reading` bytes of files that are not done with."""
+        """Return the progress, with `reading` bytes of unfinished files."""
         return WorkProgress(
             "importing",
             self._closed_bytes + reading,
@@ -218,7 +218,7 @@ class ImportTally:
         )
 
     def report(self, interrupted: bool, seconds: float) -> ImportReport:
-        """Return the figures at the end."""
+        """Return the final report."""
         return ImportReport(
             files=self._files,
             outcomes=dict(self.outcomes),

@@ -1,11 +1,10 @@
-"""The queue of files shared with other importers by claims in the ledger.
+"""The file queue shared by several importers through claims in the ledger.
 
-The importers have no coordinator, and no clock is compared with another machine's. An importer
-claims a file before reading it, increments its claim while it works, and writes its ledger
-entries of the file only in place of its own claim. Others watch the counter, each by its own
-clock. An importer that was considered dead finds that the claim is no longer its own, and
-leaves the file: its earlier writes equal the other importer's, as ids come from content and
-place.
+The importers have no coordinator and never compare clocks. An importer claims a file before reading
+it, increments its claim's counter while it works, and writes ledger entries of the file only in
+place of its own claim. Others watch the counter, each by its own clock. An importer taken for dead
+finds that it no longer holds the claim and drops the file: its earlier writes equal the other
+importer's, as ids come from content and place.
 """
 
 import time
@@ -37,10 +36,10 @@ def _call(call: Callable[[], _T], /) -> _T:
 
 
 _LOOKED_AT = 16
-"""How many files are looked at to find one that is free."""
+"""The number of files examined to find a free one."""
 
 _TRIED = 4
-"""Among how many free files one is chosen, so that importers seldom want the same."""
+"""The number of free files from which one is chosen at random, to avoid collisions."""
 
 _RENEWALS = 4  # in a lease
 _LOOKS = 20  # in a lease, at the claims of others
@@ -48,7 +47,7 @@ _LOOKS = 20  # in a lease, at the claims of others
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """Who claims, for how long, and the clock by which the claims of others are watched."""
+    """The holder of claims, the length of its lease, and the clock for watching other claims."""
 
     holder: str
     seconds: float
@@ -56,10 +55,10 @@ class LeaseTerms:
 
 
 class _Watched:
-    """A file claimed by another importer, and the time its claim was seen unchanged.
+    """A file claimed by another importer, and how long its claim has been seen unchanged.
 
-    Time counts only between consecutive looks: an importer that was stopped, or found no server,
-    has not seen that the other one was inactive.
+    Time counts only between consecutive checks: an importer that was stopped, or had no server, has
+    not observed that the other was inactive.
     """
 
     def __init__(self, job: Job, claim: Claim, now: float) -> None:
@@ -67,7 +66,7 @@ class _Watched:
         self._still, self._looked = 0.0, now
 
     def look(self, claim: Claim, now: float, most: float) -> None:
-        """Record a claim; at most `most` seconds count since the last look."""
+        """Record a claim; at most `most` seconds count since the last check."""
         if claim != self.claim:
             self.claim, self._still = claim, 0.0
         else:
@@ -81,9 +80,9 @@ class _Watched:
 
 
 class SharedFileQueue(FileQueue):
-    """The files of a manifest, shared by several importers with claims.
+    """A queue of files shared by several importers through claims.
 
-    `retried` makes the ledger calls. `sole` reports imports that must run alone.
+    `retried` makes the ledger calls. `sole` detects imports that must run alone.
     """
 
     is_shared = True
@@ -100,11 +99,11 @@ class SharedFileQueue(FileQueue):
         self._sole = sole or SoleImport(claims, terms.holder, terms.seconds)
         self._claims, self._collection, self._terms = claims, collection, terms
         self._retried = retried
-        self._own: deque[Job] = deque()  # claimed, to be read again
+        self._own: deque[Job] = deque()  # claimed files, to be read again
         self._held: dict[str, Job] = {}
         self._finished: set[str] = set()  # files that this importer read to their ends
         self._watched: dict[str, _Watched] = {}
-        self._void: dict[str, Claim] = {}  # claims that bind nobody any more
+        self._void: dict[str, Claim] = {}  # claims that are no longer valid
         self._closed: list[Job] = []
         self._lost: list[Job] = []
         self._renewed = self._looked = terms.clock()
@@ -113,7 +112,7 @@ class SharedFileQueue(FileQueue):
         return sum(map(len, (self._waiting, self._own, self._watched, self._lost)))
 
     def add(self, jobs: Iterable[Job]) -> None:
-        """Take further files; claims of them that have ended are of earlier imports."""
+        """Append files; their ended claims are of earlier imports, and void."""
         jobs = list(jobs)
         super().add(jobs)
         for name, row in self._rows([job.name for job in jobs if not job.is_finished]).items():
@@ -124,7 +123,7 @@ class SharedFileQueue(FileQueue):
         self._own.extend(jobs)
 
     def take(self) -> Job | None:
-        """Return the next file, claimed for this importer; None if others have all.
+        """Claim and return the next file; None if other importers have all.
 
         A file finished before the import began needs no claim.
         """
@@ -140,7 +139,7 @@ class SharedFileQueue(FileQueue):
         return None
 
     def _free(self) -> Job | None:
-        """Return a random unclaimed file of the next ones; set claimed and finished ones aside."""
+        """Return a random free file of the next few; set claimed and finished ones aside."""
         unfinished = (job for job in self._waiting if not job.is_finished)
         jobs = list(islice(unfinished, _LOOKED_AT))
         rows = self._rows([job.name for job in jobs])
@@ -164,17 +163,17 @@ class SharedFileQueue(FileQueue):
         )
 
     def _put_aside(self, job: Job, row: ClaimedFile) -> None:
-        """Watch a file that another has, or leave one that another is done with."""
+        """Watch a file that another importer has claimed; close or requeue a finished one."""
         if row.claim and not row.claim.ended and not (row.file and row.file.finished):
             self._watched[job.name] = _Watched(job, row.claim, self._terms.clock())
         elif row.file and row.file.finished and not _is_same(job, row.file):
-            job.entry = row.file  # perhaps another file of this name: whoever reads it tells
+            job.entry = row.file  # perhaps another file of this name: its reader checks that
             self._waiting.appendleft(job)
         else:
             self._closed.append(job)
 
     def _claim(self, job: Job) -> bool:
-        """Claim a file; return False where somebody else was faster."""
+        """Claim a file; return False if another importer was faster."""
         row = self._updated([job.name], self._claimed)[job.name]
         if not row.is_held_by(self._terms.holder):
             return False
@@ -187,13 +186,13 @@ class SharedFileQueue(FileQueue):
         return self._counted(row) if self._is_free(row) else None
 
     def _counted(self, row: ClaimedFile) -> ClaimedFile:
-        """Return a row with a claim of this importer that nobody has seen yet."""
+        """Return a row with a new or incremented claim of this importer."""
         return row.claimed(self._terms.holder, self._terms.seconds)
 
     def record(self, files: Sequence[SourceFile]) -> None:
         """Write entries to the ledger, except for files that another importer now claims.
 
-        Findings on a file after its end are recorded too.
+        Entries of files that this importer has finished are written too.
         """
         entries = {file.name: file for file in files}
 
@@ -211,7 +210,7 @@ class SharedFileQueue(FileQueue):
                 self._finished.add(name)
 
     def note_unread(self, files: Sequence[SourceFile]) -> None:
-        """Put entries of errors into the ledger, but for files that others have, or have read."""
+        """Write error entries to the ledger, except for files claimed or already read."""
         entries = {file.name: file for file in files}
 
         def noted(row: ClaimedFile) -> ClaimedFile | None:
@@ -240,7 +239,7 @@ class SharedFileQueue(FileQueue):
         return job in self._lost
 
     def lost(self) -> Sequence[Job]:
-        """Return the files that are another importer's since the last time; they are waited for."""
+        """Return the files lost to other importers since the last call; they are queued again."""
         lost, self._lost = self._lost, []
         for job in lost:
             if job in self._own:
@@ -268,7 +267,7 @@ class SharedFileQueue(FileQueue):
                 self._lose(name)
 
     def _look(self, now: float, most: float) -> None:
-        """Look at the claims of others; files that nobody has any more are read next."""
+        """Check the claims of others; files whose claims have ended or expired are read next."""
         for name, row in self._rows(list(self._watched)).items():
             watched, claim = self._watched[name], row.claim
             if claim is not None and not claim.ended and not is_known_dead(claim.holder):
@@ -284,7 +283,7 @@ class SharedFileQueue(FileQueue):
         return closed
 
     def end(self) -> None:
-        """Take the claims of files back that were not read, so that others need not wait."""
+        """Release the claims of unread files, so that others need not wait."""
         if self._held:
             self._claims.update(
                 self._collection, list(self._held), lambda row: row.left_by(self._terms.holder)
@@ -293,7 +292,7 @@ class SharedFileQueue(FileQueue):
         self._sole.end()
 
     def _is_finished_here(self, row: ClaimedFile) -> bool:
-        """Return whether a row is that of a file that this importer read to its end."""
+        """Return whether this importer read the file of a row to its end."""
         return row.name in self._finished and row.claim is None
 
     def _rows(self, names: Sequence[str]) -> dict[str, ClaimedFile]:
@@ -306,5 +305,5 @@ class SharedFileQueue(FileQueue):
 
 
 def _is_same(job: Job, file: SourceFile) -> bool:
-    """Return whether an entry is of a job's file, by its path and size."""
+    """Return whether an entry has the path and size of a job's file."""
     return (file.path, file.size) == (job.path, job.source.size)

@@ -1,4 +1,4 @@
-"""Imports without deduplication: each the only import into an archive, each capture a document."""
+"""Imports without deduplication: they run alone, and every capture gets a document."""
 
 import time
 from collections import defaultdict
@@ -13,14 +13,14 @@ from nwx.keys import capture_key, document_id, precedence
 from nwx.model import UNDEDUPLICATED, Batch, Capture, Dates, Document, SourceFile, Written
 
 SOLE_NAME = "import without deduplication"
-"""The name of the entry, of no collection."""
+"""The name of the claim's entry in the ledger, which has no collection."""
 
 _NO_COLLECTION = ""
 _RENEWALS, _LOOKS = 4, 20  # in a lease
 
 
 class SoleImport:
-    """Exclusion between imports that must run alone and all others, for one `holder`."""
+    """Mutual exclusion between an import that must run alone and all others, for one `holder`."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class SoleImport:
     def begin(self, *, alone: bool) -> None:
         """Begin an import, `alone` if it does not deduplicate.
 
-        Raises EngineBusyError if other imports do not allow it. Waits for one lease if one of them
-        may be dead.
+        Raises EngineBusyError if other imports prevent it. Waits for one lease if one of them may
+        be dead.
         """
         row = self._row()
         if self._binds(row):
@@ -48,18 +48,18 @@ class SoleImport:
                 raise self._busy(row)
             self._void = row.claim
         if alone:
-            self._look_at_files()  # first, so that others that are at work seldom see the claim
+            self._look_at_files()  # first, so that running imports seldom see the claim
             self._claim()
             self._look_at_files()
 
     def check(self) -> None:
-        """Raise EngineBusyError where another import must be alone now."""
+        """Raise EngineBusyError if another import must run alone now."""
         row = self._row()
         if self._binds(row):
             raise self._busy(row)
 
     def renew_claims(self) -> None:
-        """Increment the claim's counter when due, so that other importers see it is alive."""
+        """Increment the claim's counter when due, as a sign of life to other importers."""
         if self._is_alone and self._clock() - self._renewed >= self._lease / _RENEWALS:
             self._claim()
 
@@ -77,7 +77,7 @@ class SoleImport:
         self._is_alone, self._renewed = True, self._clock()
 
     def _look_at_files(self) -> None:
-        """Raise EngineBusyError where another importer has a file."""
+        """Raise EngineBusyError if another importer holds a file."""
         for row in self._claims.held():
             if row.collection != _NO_COLLECTION and self._binds(row) and self._lives(row):
                 self.end()
@@ -87,14 +87,14 @@ class SoleImport:
                 )
 
     def _binds(self, row: ClaimedFile) -> bool:
-        """Return whether a claim is another's that may be at work."""
+        """Return whether a row has a claim of another importer that may be running."""
         claim = row.claim
         if claim is None or claim.ended or row.is_held_by(self._holder) or claim == self._void:
             return False
         return not is_known_dead(claim.holder)
 
     def _lives(self, row: ClaimedFile) -> bool:
-        """Return whether the holder of a claim does anything within the time of its lease."""
+        """Return whether the holder of a claim changes it within its lease."""
         if row.claim is None:
             return False
         began = self._clock()
@@ -127,7 +127,7 @@ Write = Callable[[], Written]
 
 
 class Separated:
-    """Writes batches so that no capture of some files goes without a document."""
+    """Writes batches so that all captures of files imported without deduplication have documents."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -141,27 +141,27 @@ class Separated:
 
     @property
     def needed(self) -> bool:
-        """Whether documents of keys must be looked at before they are written."""
+        """Whether existing documents must be checked before new ones are written."""
         return bool(self._files)
 
     def writes(self, batch: Batch, *, every: bool) -> list[Write]:
         """Return the calls that store a batch, to be made in order.
 
-        With `every`, each document of the batch is kept, otherwise only documents that take
-        precedence over others of these files.
+        With `every`, each document of the batch is kept, otherwise only the one that takes
+        precedence of each id.
         """
         if not (every or self._files) or not batch.documents:
             return [lambda: self._engine.write(batch)]
         own, shared = self._sorted_out(batch.documents, every=every)
         rest = replace(batch, documents=tuple(shared))
-        # First what gives way: an end between the two then loses nothing.
+        # Replaced documents are written first: a stop between the two then loses nothing.
         first: list[Write] = [lambda: self._engine.write(_own(own))] if own else []
         return [*first, lambda: self._engine.write(rest)]
 
     def _sorted_out(
         self, documents: Sequence[Document], *, every: bool
     ) -> tuple[list[Document], list[Document]]:
-        """Return documents stored per capture, and documents stored per document id."""
+        """Return the documents to store under their own key, and those to store under their id."""
         by_id: defaultdict[str, list[Document]] = defaultdict(list)
         for document in documents:
             by_id[document.capture.document_id].append(document)
@@ -197,7 +197,7 @@ def _capture_place(document: Document) -> tuple[str, str, int]:
 
 
 def _own(documents: Iterable[Document]) -> Batch:
-    """Return what stores documents by their own keys, each with its date."""
+    """Return a batch that stores documents under their captures' own keys, each with its date."""
     named, dates = [], []
     for document in documents:
         capture, key = document.capture, capture_key(document.capture)

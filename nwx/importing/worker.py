@@ -1,4 +1,4 @@
-"""From an archive file to parts for the engine, by a process that may die of any document."""
+"""Reads an archive file into parts for the engine, in a process that any document may crash."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -64,8 +64,8 @@ def import_file(
 ) -> Iterator[FilePart | Verdict]:
     """Yield the parts of a file that are not in the archive yet, then the verdict.
 
-    `moved` is called with the bytes read, at every record. All errors of a file are counted in its
-    ledger entry, except a conflict, as that entry belongs to another file.
+    `moved` is called at every record with the bytes read. All errors of a file are counted in its
+    ledger entry, except a name conflict, as that entry belongs to another file.
     """
     source, entry = task.source, task.entry
     if entry and entry.counts.get(UNREADABLE):
@@ -96,20 +96,20 @@ def import_file(
 
 
 def _may_have_grown(source: ArchiveSource, entry: SourceFile) -> bool:
-    """Return whether a file that was not read to its end is longer than it was then."""
+    """Return whether a file that was not read to its end is larger than at its last import."""
     known = entry.size and entry.checksum and not entry.finished and not source.member
     return bool(known) and (source.size or 0) > (entry.size or 0)
 
 
 def _contents(source: ArchiveSource, grown: SourceFile | None) -> Contents:
-    """Return the checksum of a file, "" where it should have grown and begins otherwise."""
+    """Return the checksum of a file, "" if a grown file no longer begins with its old content."""
     if grown is None:
         return contents_of(source)
     return Contents(checksum_of_grown(source, grown.checksum) or "")
 
 
 def _with_pages(message: FilePart | Verdict) -> FilePart | Verdict:
-    """Return a part with the places of its new pages."""
+    """Return a part with the places of its new pages; a verdict unchanged."""
     if not isinstance(message, FilePart) or not isinstance(message.batch, Batch):
         return message
     captures = (document.capture for document in message.batch.documents)
@@ -117,7 +117,7 @@ def _with_pages(message: FilePart | Verdict) -> FilePart | Verdict:
 
 
 def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[FilePart | Verdict]:
-    """Yield what becomes of a file that cannot be opened."""
+    """Yield the part and verdict of a file that cannot be opened."""
     error = ReadError(file.name, None, "open", message)
     entry = replace(file, counts={"errors": 1, UNREADABLE: 1})
     yield FilePart(Batch(files=(entry,) if is_new else ()), (error,), {}, 0, 0, 0, 0)
@@ -125,7 +125,7 @@ def _unreadable(file: SourceFile, message: str, *, is_new: bool) -> Iterator[Fil
 
 
 def conflict_verdict(source: ArchiveSource, entry: SourceFile, difference: str) -> Verdict:
-    """Return the verdict of a file of whose name another is in the archive."""
+    """Return the verdict of a file if another file of the same name is in the archive."""
     message = (
         f"another file of this name is in the archive ({entry.path}; {difference});"
         " rename this one, or import it into another collection"
@@ -134,7 +134,7 @@ def conflict_verdict(source: ArchiveSource, entry: SourceFile, difference: str) 
 
 
 class _Import:
-    """A file on its way into the archive."""
+    """The import of one file."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class _Import:
         readable = self._reader.records or self._entry.done_to or not self._errors
         if not readable:
             return Outcome.UNREADABLE
-        # What could not be read today (a disk, a network) may be readable tomorrow.
+        # Read errors of a disk or network may be temporary.
         return Outcome.PARTIAL if self._cut_off or self._source.growing else Outcome.IMPORTED
 
     def _read(self) -> Iterator[FilePart]:
@@ -211,7 +211,7 @@ class _Import:
         self._collector.add_error(error)
 
     def _mark(self, done_to: int, finished: bool = False) -> None:
-        """Note that all before `done_to` was collected: a part may end here."""
+        """Record that everything before `done_to` was collected, so a part may end at it."""
         stored = self._fates[Fate.STORED]
         counts = {"captures": stored, "errors": self._errors}
         for name, fate in ((EXCLUDED, Fate.EXCLUDED), (PURGED, Fate.PURGED)):
@@ -245,7 +245,7 @@ class _Import:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """The position up to which a file was collected, and the counts of this import."""
+    """The position up to which a file was collected, and this import's counts up to it."""
 
     done_to: int
     finished: bool = False
@@ -263,7 +263,7 @@ def work(
     options: ImportOptions,
     excluded: "ListFiles | None",
 ) -> None:
-    """Import the files that come over a connection, until its other end is closed."""
+    """Import the files received over a connection, until the parent closes it."""
     guard, memory = ItemGuard(pulse, options.item_seconds), Memory()
 
     def moved(position: int) -> None:
@@ -296,7 +296,7 @@ def work(
 def _lookups(
     engine: Engine, options: ImportOptions, listed: ListLookupFunction | None, memory: Memory
 ) -> Lookups:
-    """Return the lookups for a file: a rule may have been made since the import began."""
+    """Return the lookups for a file, with the access rules as they are now."""
 
     def retried(call: Callable[[], _T]) -> _T:
         return retry_unavailable(call, options.patience_seconds)

@@ -1,4 +1,4 @@
-"""Documents files: their rows, reading and writing them, a row group a part."""
+"""Rows, reader and writer of documents files; each part of an archive file is a row group."""
 
 import json
 from collections import Counter
@@ -38,7 +38,7 @@ INTEGER_COLUMNS = frozenset(
 TEXT_LIST_COLUMNS = frozenset(("headings", "problems"))
 LINK_COLUMN = "links"
 FIELDS_COLUMN = "fields"
-"""A JSON object; files of earlier versions lack it."""
+"""The column of fields, as a JSON object; files of earlier versions lack it."""
 
 _TEXT = "content"
 _capture_values = attrgetter(*CAPTURE_ROW_COLUMNS)
@@ -47,9 +47,9 @@ Columns = dict[str, list[Any]]
 
 
 def columns_of(captures: Iterable[Capture], documents: Iterable[Document]) -> Columns:
-    """Return captures, and the extracts of some of them, as columns.
+    """Return captures, and the extracts of those that have a document, as columns.
 
-    The documents are made from captures among these.
+    The captures of the documents must be among `captures`.
     """
     texts = {one.capture.source_file_offset: one.extract for one in documents}
     columns: Columns = {name: [] for name in (*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)}
@@ -106,13 +106,13 @@ def _fields_of(text: str | None) -> dict[str, str | tuple[str | int, ...]]:
 
 
 _SMALL_COLUMN = "content_language"
-"""A column of `Extract` that is read fast, to see which rows have documents."""
+"""A small column of `Extract`, read to see which rows have documents."""
 
 
 def documents_notes(path: Path) -> DocumentsNotes:
     """Return the notes of a documents file.
 
-    Raises SourceError if it cannot be read, or is of another kind or version.
+    Raises SourceError if it cannot be read, is not a documents file or has another version.
     """
     try:
         found = pl.read_parquet_metadata(path).get(NOTES_KEY)
@@ -126,7 +126,7 @@ def documents_notes(path: Path) -> DocumentsNotes:
 
 
 class DocumentsFile:
-    """A documents file whose rows are read in parts."""
+    """A documents file, read in slices of rows."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; raises SourceError as `documents_notes` does."""
@@ -138,7 +138,7 @@ class DocumentsFile:
         self._rows = rows.select(*CAPTURE_ROW_COLUMNS, *EXTRACT_ROW_COLUMNS)
 
     def first_row(self, number: int) -> int:
-        """Return where the rows of an archive file, given by its number, begin."""
+        """Return the first row of the archive file with this number."""
         return sum(file.rows for file in self.notes.files[:number])
 
     def rows(self, first: int, count: int) -> Iterator[Mapping[str, Any]]:
@@ -148,7 +148,7 @@ class DocumentsFile:
         yield from self._collected(self._rows, first, count).iter_rows(named=True)
 
     def text_rows(self, first: int, count: int) -> dict[str, int]:
-        """Return the rows with the texts of documents, by id, among `count` rows from `first`.
+        """Return the row number of each document's text, by id, among `count` rows from `first`.
 
         Raises SourceError if they cannot be read.
         """
@@ -193,7 +193,7 @@ DOCUMENTS_SCHEMA = pa.schema(
 
 @dataclass(slots=True)
 class _File:
-    """An archive file on its way."""
+    """An archive file that is being written."""
 
     source: ArchiveSource
     checksum: str = ""
@@ -203,7 +203,7 @@ class _File:
 
 
 class DocumentsWriter:
-    """Writes what extraction makes of archive files, one after the other, into a stream."""
+    """Writes the extracted parts of archive files, one file after another, into a stream."""
 
     def __init__(self, stream: IO[bytes], collection: str, *, deduplicated: bool) -> None:
         self._writer = pq.ParquetWriter(stream, DOCUMENTS_SCHEMA, compression="zstd")
@@ -213,7 +213,7 @@ class DocumentsWriter:
         self.captures = self.documents = 0
 
     def add_file(self, source: ArchiveSource, messages: Iterator[FilePart | Verdict]) -> Verdict:
-        """Take all that becomes of a file; return the verdict."""
+        """Write all parts of a file; return its verdict."""
         file, verdict = _File(source), None
         for message in messages:
             if isinstance(message, Verdict):
@@ -237,7 +237,7 @@ class DocumentsWriter:
 
     def _part(self, file: _File, part: FilePart) -> PartNotes:
         batch = part.batch
-        # A part that is read again after a crash begins before what is written already.
+        # A part that is read again after a crash repeats captures already written.
         captures = [one for one in batch.captures if one.source_file_offset > file.last_offset]
         if captures:
             file.last_offset = captures[-1].source_file_offset
@@ -263,7 +263,7 @@ class DocumentsWriter:
         )
 
     def add_fault(self, error: FileError) -> None:
-        """Add an error of a whole file."""
+        """Add an error about a whole file."""
         plain = ReadError(error.file, error.offset, error.kind, error.message)
         self._faults.append(FaultNotes(plain, error.path, error.size, error.is_refused))
 
@@ -279,7 +279,7 @@ class DocumentsWriter:
 def _kept(
     log: ErrorLog, errors: tuple[ReadError, ...]
 ) -> tuple[tuple[ReadError, ...], dict[str, int]]:
-    """Return the errors of a part that a report lists, and the number of others by kind."""
+    """Return the errors of a part that a report lists, and the number of the others by kind."""
     before = len(log.kept)
     for error in errors:
         log.add(error)
@@ -289,14 +289,14 @@ def _kept(
 
 
 SUCCESS_NAME = "_SUCCESS"
-"""The file that a job writes into a folder when all of its output is there."""
+"""The file that a job writes into its output folder when the output is complete."""
 
 _ENDING = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedSources:
-    """What documents files hold: archive files and errors about some, all of one collection."""
+    """Archive files in documents files, and errors about files; all of one collection."""
 
     collection: str
     deduplicated: bool
@@ -304,10 +304,10 @@ class ExtractedSources:
 
 
 def extracted_sources(arguments: Iterable[str]) -> ExtractedSources:
-    """Return the archive files of documents files, and of documents files below folders.
+    """Return the archive files in documents files, given as paths or folders of them.
 
     Raises SourceError on files that are missing, unreadable, of another kind or version, and on
-    folders of an unfinished job; UsageError if they do not belong together.
+    folders of an unfinished job; UsageError if collections or deduplication differ.
     """
     collections: dict[str, str] = {}
     ways: dict[bool, str] = {}
@@ -332,7 +332,7 @@ def extracted_sources(arguments: Iterable[str]) -> ExtractedSources:
 
 
 def check_extracted(found: ExtractedSources, options: ImportOptions) -> None:
-    """Raise UsageError where documents cannot be imported with these options."""
+    """Raise UsageError if documents cannot be imported with these options."""
     if options.collection != found.collection:
         raise UsageError(
             f"the documents are of the collection {found.collection}; leave --collection out, or "
@@ -356,7 +356,7 @@ def _sources(path: Path, notes: DocumentsNotes) -> Iterator[ArchiveSource | Read
 
 
 def documents_paths(arguments: Iterable[str]) -> Iterator[Path]:
-    """Yield the documents files of arguments: files, and folders of finished jobs.
+    """Yield the documents files that arguments name: files, and all in folders of finished jobs.
 
     Raises SourceError on a missing path.
     """

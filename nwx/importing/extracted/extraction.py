@@ -1,4 +1,4 @@
-"""Extraction of archive files without an archive, by a process that may die of any document."""
+"""Extraction of archive files without an archive, in a process that any document may crash."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ _Message = FilePart | Verdict | PipeRequest
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What came of a file: how many captures and documents, all errors counted, and the verdict."""
+    """The counts of captures and documents of a file, its errors, and its outcome."""
 
     captures: int
     documents: int
@@ -42,10 +42,10 @@ class Extracted:
 
 
 class FileExtractor:
-    """Extracts archive files in a separate process, which is replaced when it dies.
+    """Extracts archive files in a separate process, which is restarted when it dies.
 
-    A `context` with a fork server starts processes faster; it does not survive forks of this
-    process, as executors make them.
+    A `context` with a fork server starts processes faster, but does not survive a fork of this
+    process, as in Spark executors.
     """
 
     def __init__(self, options: ImportOptions, context: _Context | None = None) -> None:
@@ -140,8 +140,8 @@ def _abandoned(task: FileTask, collection: str, cause: str) -> Iterator[FilePart
 def _work(
     connection: "Connection[_Message, FileTask]", pulse: Pulse, options: ImportOptions
 ) -> None:
-    """Extract the files that come over a connection, until its other end is closed."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with it executors are told to end
+    """Extract the files received over a connection, until the parent closes it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Spark ends executors with it
     guard = ItemGuard(pulse, options.item_seconds)
     steps = StepGuard(MOST_STEP_SECONDS + options.item_seconds)
 
@@ -164,8 +164,8 @@ _shared: dict[int, tuple[ImportOptions, FileExtractor]] = {}
 
 
 def shared_extractor(options: ImportOptions) -> FileExtractor:
-    """Return an extractor that stays for the next file of this process, and ends with it."""
-    pid = os.getpid()  # a fork of this process needs another
+    """Return the extractor that all files of this process share; it ends with the process."""
+    pid = os.getpid()  # a fork of this process needs its own extractor
     held, extractor = _shared.get(pid, (None, None))
     if extractor is None or held != options:
         if extractor is not None:

@@ -1,4 +1,4 @@
-"""From a documents file to parts for the engine: what `import_file` makes of an archive file."""
+"""Parts for the engine from a documents file, equal to those of `import_file`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ _NOT_LISTED = "not listed: the extraction kept the first errors of each kind"
 def load_file(
     task: FileTask, options: ImportOptions, lookups: Lookups, moved: Callable[[int], None]
 ) -> Iterator[FilePart | Verdict]:
-    """Yield the output of `import_file` for an archive file, from its documents file.
+    """Yield the parts and verdict of `import_file` for an archive file, from its documents file.
 
     The source of the task is an `ExtractedFile`.
     """
@@ -63,7 +63,7 @@ def load_file(
 
 
 class _Load:
-    """An archive file on its way from its documents file into the archive."""
+    """The import of one archive file from its documents file."""
 
     def __init__(
         self,
@@ -104,10 +104,10 @@ class _Load:
         yield Verdict(Outcome(self._notes.outcome), tuple(self._notes.errors))
 
     def _start(self) -> tuple[int, int]:
-        """Return the first part that may be new, and the number of captures in the ledger.
+        """Return the first part that may be new, and the number of captures the ledger counts.
 
-        If the ledger's position is not a part's mark, as after an import of some of the archive
-        file itself, that is the first part.
+        If the ledger's position is not the end of a part, as after a partial import of the archive
+        file itself, the result is the first part.
         """
         if self._is_new:
             return 0, 0
@@ -148,7 +148,7 @@ class _Load:
         )
 
     def _met_errors(self, part: PartNotes) -> list[ReadError]:
-        """Return the errors of a part, without errors of texts that an import would skip."""
+        """Return the errors of a part, without errors of texts that an import would not extract."""
         skipped = self._held.not_extracted
         met = [e for e in part.errors if e.kind != EXTRACT or e.offset not in skipped]
         self._unmet_errors += len(part.errors) - len(met)
@@ -160,7 +160,7 @@ class _Load:
             yield from (error for _ in range(count))
 
     def _ledger_entry(self, part: PartNotes, left_out: Counter[str]) -> SourceFile:
-        """Return the entry of a part, without what lists and rules leave out before its mark."""
+        """Return a part's ledger entry; captures left out by lists and rules are counted apart."""
         left_out.update(fate for number, fate in self._left_out if number < part.marked)
         self._left_out = [one for one in self._left_out if one[0] >= part.marked]
         counts = Counter(part.counts)
@@ -174,7 +174,7 @@ class _Load:
 
 
 class _Texts:
-    """The texts of documents whose captures may have been left out, by the rows that have them."""
+    """The rows of the texts of documents whose own captures may have been left out."""
 
     def __init__(self, documents: DocumentsFile) -> None:
         self._documents, self._rows = documents, dict[str, int]()
@@ -184,23 +184,23 @@ class _Texts:
         return id in self._rows
 
     def add(self, id: str, row: int, text: Extract) -> None:
-        """Take the text of a capture that was left out."""
+        """Add the text of a capture that was left out."""
         self._rows[id], self._read[id] = row, text
 
     def add_rows(self, first: int, count: int) -> None:
-        """Add the texts of rows before the loaded ones: any may have been omitted."""
+        """Add the texts of rows before the loaded ones, as any capture there may be left out."""
         if count:
             self._rows |= self._documents.text_rows(first, count)
 
     def read(self, id: str) -> Extract:
-        """Return the text of a document; raises SourceError where it cannot be read."""
+        """Return the text of a document; raises SourceError if it cannot be read."""
         if id not in self._read:
             self._read[id] = self._documents.extract(self._rows[id]) or Extract()
         return self._read[id]
 
 
 class _Row(CaptureRecord):
-    """A row of a documents file as a record; `place` is that of the row."""
+    """A row of a documents file as a record; `place` is its row number."""
 
     __slots__ = ("extract", "place")
 
@@ -210,7 +210,7 @@ class _Row(CaptureRecord):
 
 
 class _RowCollector(Collector):
-    """Collects rows as if they were records, with the extracts that these have.
+    """Collects rows as if they were records, with the extracts stored in them.
 
     `not_extracted` are the offsets of captures whose texts an import would not have extracted.
     """
@@ -223,7 +223,7 @@ class _RowCollector(Collector):
         self.not_extracted: set[int] = set()
 
     def add_row(self, row: _Row) -> str:
-        """Take a row; return why its capture is left out, "" where it is not."""
+        """Add a row; return the reason if its capture is left out, otherwise ""."""
         row.kept = self.wants(row.capture)
         fate = self.add(row)
         if row.extract is not None:
@@ -233,11 +233,11 @@ class _RowCollector(Collector):
         return {Fate.EXCLUDED: EXCLUDED, Fate.PURGED: PURGED}.get(fate, "")
 
     def take(self) -> CollectedBatch:
-        """Return everything collected; documents have the texts of captures that were left out."""
+        """Return everything collected; a document may take its text from a capture left out."""
         for record in self._textless:
             if record.capture.document_id in self._texts:
                 super()._wait(record)
-        # Further digests of payloads are not known here.
+        # Rows do not have the additional digests of payloads.
         self._elsewhere.update(self._seen)
         collected = super().take()
         kept = {one.capture.source_file_offset for one in collected.documents}

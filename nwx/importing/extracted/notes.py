@@ -17,14 +17,14 @@ from nwx.warc.record_groups import Outlink, RecordedOutlinks
 from nwx.warc.sources import ArchiveSource
 
 DOCUMENTS_FORMAT = 1
-"""The version of documents files that this nwx writes and reads."""
+"""The version of documents files that this version of nwx writes and reads."""
 
 NOTES_KEY = "nwx.documents"
 
 
 @dataclass(frozen=True, slots=True)
 class LateNotes:
-    """Late outlinks with the fields of `LateOutlinks`; bytes are Latin-1 text.
+    """The fields of `LateOutlinks`, with bytes as Latin-1 text.
 
     `place` is the offset of the metadata record.
     """
@@ -47,7 +47,7 @@ class LateNotes:
         return cls(late.documents, late.offset, place, texts, url_text, date_text, outlinks, cut)
 
     def late_outlinks(self) -> LateOutlinks:
-        """Return the late outlinks that were noted."""
+        """Return these notes as late outlinks."""
         names = tuple(name.encode("latin-1") for name in self.names)
         url, date = self.url.encode("latin-1"), self.date.encode("latin-1")
         recorded = RecordedOutlinks(self.place, names, url, date, self.outlinks, self.cut)
@@ -58,9 +58,9 @@ class LateNotes:
 class PartNotes:
     """Metadata of a part, as in `FilePart`.
 
-    `rows` is the number of its captures. `counts` are the counts of the ledger entry, for the whole
-    file up to `done_to`, None if the part has no entry; `marked` is the number of captures of the
-    file up to `done_to`. `more_errors` counts, by kind, the errors that are not in `errors`.
+    `rows` is the number of its captures. `counts` are the ledger entry's, for the whole file up to
+    `done_to`, None if the part has no entry; `marked` is the number of captures of the file up to
+    `done_to`. `more_errors` counts, by kind, the errors that are not in `errors`.
     """
 
     rows: int
@@ -94,7 +94,7 @@ class FileNotes:
 
     @property
     def rows(self) -> int:
-        """The number of its rows."""
+        """The number of rows of all parts."""
         return sum(part.rows for part in self.parts)
 
 
@@ -112,8 +112,8 @@ class FaultNotes:
 class DocumentsNotes:
     """The notes of a documents file: its collection, and its archive files in row order.
 
-    `deduplicated` means that only one capture of each document has its text. `faults` are errors of
-    whole files, refused ones and ones that were read too.
+    `deduplicated` means that only one capture of each document has its text. `faults` are errors
+    about whole files, both refused files and files that were read anyway.
     """
 
     collection: str
