@@ -1,6 +1,6 @@
-"""Payloads to title, text, language and links: pure computation without I/O.
+"""Extraction of title, text, language and links from payloads: computation without I/O.
 
-A family of content types is a module and one line in `_FAMILIES`, or a plugin.
+Each family of content types is a module with one line in `_FAMILIES`, or a plugin.
 """
 
 import time
@@ -19,7 +19,7 @@ __all__ = ["PARSERS", "ExtractLimits", "ExtractPayload", "extract", "extractable
 
 
 def _extract_office(payload: ExtractPayload) -> Extract:
-    # takes 5 ms to load, and is rarely needed
+    # Imported late: it takes 5 ms to load, and is rarely needed.
     from nwx.extract.office.open_formats import extract_office
 
     return extract_office(payload)
@@ -37,7 +37,7 @@ _DEFAULT_LIMITS = ExtractLimits()
 
 
 def extractable(content_type_norm: str, content_type: str = "") -> bool:
-    """Return whether `extract` can say more than nothing about such a payload."""
+    """Return whether `extract` supports payloads of this type."""
     if content_type_norm in _FAMILIES:
         return True
     return extractor_plugin(content_type, content_type_norm) is not None
@@ -57,8 +57,8 @@ def extract(
 
     Office files are detected by their first bytes, as servers use many types for them.
 
-    `data` has no transfer or content encoding left. `content_type` and `charset` are the HTTP
-    header's. `parser` is one of `PARSERS`. No bytes raise an error: cuts by limits or faults are
+    `data` must be without transfer and content encoding. `content_type` and `charset` are the HTTP
+    header's. `parser` is one of `PARSERS`. Bad data never raises: cuts by limits and faults are
     listed in `problems`, each as `kind: message`.
     """
     family = _extract_office if data.startswith(OFFICE_MAGICS) else _FAMILIES.get(content_type_norm)

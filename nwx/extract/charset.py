@@ -1,8 +1,8 @@
-"""Bytes to text: detection of a payload's character encoding.
+"""Detection of a payload's character encoding, and decoding.
 
-The order is the byte order mark (as in the WHATWG encoding standard), the HTTP header, the
-document's own declaration, strict UTF-8, and last a guess from the bytes. A label that does not
-fit the bytes is skipped.
+The order is: byte order mark (as in the WHATWG encoding standard), HTTP header, the document's own
+declaration, strict UTF-8, and last a guess from the bytes. A label that does not fit the bytes is
+skipped.
 """
 
 import codecs
@@ -19,12 +19,12 @@ _BOMS = (
     (b"\xfe\xff", "utf-16-be"),
 )
 _HEAD = 4096  # bytes in which a document may name its encoding; browsers look at 1024
-_GUESS = 65_536  # bytes that the detector sees
+_GUESS = 65_536  # bytes given to the detector
 _META = re.compile(rb"<meta[^>]{0,512}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 _XML = re.compile(rb"<\?xml[^>]{0,256}?encoding\s*=\s*[\"']([\w.:-]{2,40})", re.I)
 _HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 
-# Where browsers read a label as a wider encoding than its name says, after
+# Labels that browsers read as a wider encoding than their name, see
 # https://encoding.spec.whatwg.org/#names-and-labels
 _WIDER = {
     "ascii": "cp1252",
@@ -60,11 +60,11 @@ _NAMES = {
 _WIDE = re.compile("[^\x00-\x7f]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _LITTLE_KOREAN = 8  # characters
-_BAD_SHARE = 0.1  # of the characters beyond ASCII, from which on a label is called wrong
+_BAD_SHARE = 0.1  # of the non-ASCII characters: with more invalid ones, a label is wrong
 
 
 def codec_name(label: str) -> str:
-    """Return Python's name of an encoding label as browsers understand it, "" if unknown."""
+    """Return Python's name of the encoding browsers use for a label, "" if unknown."""
     label = label.strip().strip("\"'").lower()
     try:
         info = codecs.lookup(_NAMES.get(label, label))
@@ -94,12 +94,12 @@ def decode(data: bytes, content_type: str = "", charset: str = "") -> str:
 
 
 def _may_be_hz(data: bytes) -> bool:
-    """Return whether ASCII may be the Chinese encoding HZ; one byte is found faster than two."""
+    """Return whether ASCII data may be in the Chinese encoding HZ."""
     return b"~" in data and b"~{" in data
 
 
 def _labels(data: bytes, content_type: str, charset: str) -> Iterator[str]:
-    """Yield the encodings that header and document name, in order of trust."""
+    """Yield the encodings that header and document declare, most trusted first."""
     if not charset and (found := _HEADER.search(content_type)):
         charset = found[1]
     if name := codec_name(charset):
@@ -109,12 +109,12 @@ def _labels(data: bytes, content_type: str, charset: str) -> Iterator[str]:
         if (match := pattern.search(head)) and (
             name := codec_name(match[1].decode("ascii", "replace"))
         ):
-            # A <meta> that could be read says at least that it is not UTF-16.
+            # A readable <meta> or XML declaration cannot be in UTF-16 or UTF-32.
             yield "utf-8" if name.startswith(("utf-16", "utf-32")) else name
 
 
 def _fitting(data: bytes, name: str) -> str | None:
-    """Return the text of `data` in encoding `name`, None where that is plainly wrong."""
+    """Return the text of `data` in encoding `name`, None if that is plainly wrong."""
     try:
         text = data.decode(name)
     except UnicodeDecodeError:
@@ -128,7 +128,7 @@ def _fitting(data: bytes, name: str) -> str | None:
 
 
 def _high(data: bytes) -> int:
-    """Return the number of bytes beyond ASCII."""
+    """Return the number of non-ASCII bytes."""
     return len(data) - len(data.translate(None, _HIGH_BYTES))
 
 
@@ -143,7 +143,7 @@ def _strict_utf8(data: bytes) -> str | None:
 
 
 def _guess(data: bytes) -> str:
-    """Return the text of bytes that nothing trustworthy names."""
+    """Return the text of bytes without a usable declaration."""
     text = _strict_utf8(data)
     if text is not None and "\x00" not in text:
         return text
@@ -166,7 +166,7 @@ def _looks_korean(head: bytes) -> bool:
 
 
 def _utf16_without_mark(data: bytes) -> Iterator[str]:
-    """Yield the UTF-16 whose zero bytes fit: mostly Latin text has them in every other place."""
+    """Yield the UTF-16 byte order that fits: mostly Latin text has a zero in every other byte."""
     head = data[:_HEAD]
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) * 4 > len(head) and min(even, odd) * 8 < len(head):

@@ -1,7 +1,7 @@
-"""Fields of captures beyond text, each made by an enricher of a name; which an import is to run.
+"""Enrichers: named functions that make additional fields of captures, and their selection.
 
-Other packages register an `Enricher` as an entry point of `nwx.enrichers`. Ours are a table, since
-the metadata of packages takes long to read.
+Other packages register an `Enricher` as an entry point of `nwx.enrichers`. The built-in ones are in
+a table, since package metadata is slow to read.
 """
 
 import base64
@@ -29,7 +29,7 @@ from nwx.plugins import plugin, plugins
 from nwx.values.http import NO_HEAD, HttpHead
 
 ALL, NONE = "all", "none"
-"""Names that stand for every enricher, and for none any more."""
+"""Names that select every enricher, and that stop enriching."""
 
 EnrichedFields = Mapping[str, FieldValue]
 
@@ -44,7 +44,7 @@ _PICTURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8")
 
 
 class Exchange:
-    """A capture with its payload and heads, and the text that was extracted from it."""
+    """A capture with its payload, its HTTP head and its extracted text."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class Exchange:
 
     @cached_property
     def page(self) -> PageMarkup:
-        """The declarations of a page."""
+        """The declarations of the page in the payload."""
         capture = self.capture
         html = decode(self.data, capture.content_type, self.charset)
         return PageMarkup(html, capture.url)
 
     @property
     def extension(self) -> str:
-        """The extension of the URL in lower case, "" without one."""
+        """The file extension of the URL in lower case, "" without one."""
         name = _file_name(self.capture.url)
         found = name.rpartition(".")[2].lower() if "." in name else ""
         usual = found.isascii() and found.isalnum() and len(found) <= _LONGEST_EXTENSION
@@ -77,10 +77,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Enricher:
-    """What makes fields of captures, those of `nwx.mappings.enriched_fields` or others.
+    """A maker of fields of captures, from `nwx.mappings.enriched_fields` or others.
 
-    `families` are those whose payloads it reads, "" any; one that `heads` or texts are enough for
-    runs without a payload too. `package` is one that has to be installed.
+    `families` are the content type families whose payloads it reads, "" is any. With `heads`, it
+    also runs without a payload, on the HTTP head or text. `package` must be installed for it.
     """
 
     what: str
@@ -95,9 +95,9 @@ class Enricher:
 
 
 def check_enrichers(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of enrichers in their order; `all` and `none` stand for these.
+    """Return the names of the selected enrichers in running order; resolves `all` and `none`.
 
-    Raises UsageError on an unknown name, and where the package of one is not installed.
+    Raises UsageError on an unknown name, and if the package of an enricher is not installed.
     """
     names = (names,) if isinstance(names, str) else names
     asked = {name.strip().lower() for text in names for name in text.split(",")} - {""}
@@ -127,7 +127,7 @@ def reads_payload(names: Sequence[str], capture: Capture) -> bool:
 
 
 def enriched(names: Sequence[str], exchange: Exchange) -> dict[str, FieldValue]:
-    """Return the fields that enrichers make of a capture; those without a value are left out."""
+    """Return the fields that enrichers make of a capture, without empty ones."""
     found: dict[str, FieldValue] = {}
     for name in names:
         enricher = known_enrichers()[name]
@@ -150,23 +150,25 @@ def _file_name(url: str) -> str:
 
 @cache
 def _scanner() -> Any:
-    # Loaded where payloads are read only: its threads do not survive a fork.
+    # Loaded only in processes that read payloads: its threads do not survive a fork.
     return import_module("pygfried").Scanner()
 
 
 class _ScannedFile:
-    """The one file that siegfried reads, with a link for each extension: new files cost half as
-    much as their scan."""
+    """The file that siegfried scans, with a symbolic link per extension.
+
+    It is reused, as creating a file takes half as long as scanning it.
+    """
 
     def __init__(self) -> None:
         held = ExitStack()
         folder = held.enter_context(temporary_folder())
-        Finalize(None, held.close, exitpriority=0)  # forked processes too
+        Finalize(None, held.close, exitpriority=0)  # runs in forked processes too
         self._path, self._links = Path(folder, "payload"), set[str]()
         self._file = os.open(self._path, os.O_CREAT | os.O_RDWR)
 
     def write(self, data: bytes, extension: str) -> Path:
-        """Write the file anew; return its path with an extension."""
+        """Replace the content of the file; return its path with an extension."""
         os.pwrite(self._file, data, 0)
         os.ftruncate(self._file, len(data))
         path = self._path.with_suffix(f".{extension or '_'}")
@@ -180,10 +182,10 @@ _scanned_file = cache(_ScannedFile)
 
 
 def _format(exchange: Exchange) -> EnrichedFields:
-    """Return the PRONOM id and type of a payload by its bytes, its extension where they say little.
+    """Return the PRONOM id and type of a payload, by its bytes and else by its extension.
 
-    siegfried reads files only. Of texts and pictures it gets the beginning and the end: it searches
-    them for patterns, at twice the cost or more, and finds the same formats.
+    siegfried reads files only. It gets only the beginning and end of texts and pictures: a scan of
+    the whole takes at least twice as long and finds the same formats.
     """
     data = exchange.data
     in_parts = exchange.capture.content_type_norm in _TEXTS or data.startswith(_PICTURES)
@@ -200,7 +202,7 @@ def _format(exchange: Exchange) -> EnrichedFields:
 
 
 _types: dict[str | None, str] = {None: "", _UNKNOWN: ""}
-"""The types of PRONOM ids: details cost a third more."""
+"""Media types by PRONOM id, cached as a detailed scan costs a third more."""
 
 
 def _type(found: Mapping[str, Any]) -> str:
@@ -263,7 +265,7 @@ def _text_hash(exchange: Exchange) -> EnrichedFields:
 
 
 def _favicon(exchange: Exchange) -> EnrichedFields:
-    """Return the hash of a favicon by which Shodan and others find its sites."""
+    """Return the favicon hash that Shodan and other services use to find sites."""
     name = _file_name(exchange.capture.url).lower()
     if not (name.startswith("favicon") or exchange.capture.content_type in _FAVICON_TYPES):
         return {}
@@ -274,7 +276,7 @@ def _favicon(exchange: Exchange) -> EnrichedFields:
 def _exif(exchange: Exchange) -> EnrichedFields:
     if b"Exif" not in exchange.data[:_EXIF_START]:
         return {}
-    from nwx.extract.exif import exif_of_payload  # loads what reads pictures
+    from nwx.extract.exif import exif_of_payload  # loads the picture library
 
     latitude, longitude, taken = exif_of_payload(exchange.data)
     date = evident_date(f"{taken[:8]}T{taken[8:]}" if taken else "", exchange.capture.timestamp)
@@ -300,12 +302,12 @@ ENRICHERS: Mapping[str, Enricher] = {
     "favicon": Enricher("hash of the favicon", _favicon, _IMAGES, package="mmh3"),
     "exif": Enricher("place and time of a photograph", _exif, _IMAGES),
 }
-"""The enrichers by their names, in the order in which they run."""
+"""The built-in enrichers by name, in the order in which they run."""
 
 
 @cache
 def known_enrichers() -> Mapping[str, Enricher]:
-    """Return the enrichers of nwx, and those of other packages."""
+    """Return the enrichers of nwx and of other packages, by name."""
     found = dict(ENRICHERS)
     for name in plugins("enrichers"):
         other: object = plugin("enrichers", name)

@@ -1,4 +1,4 @@
-"""Pictures opened by their header, and where and when EXIF says that they were taken."""
+"""Opening pictures by their header, and the place and time in their EXIF data."""
 
 import io
 import struct
@@ -31,7 +31,7 @@ _PLUGINS = (
     IcoImagePlugin.IcoImageFile,
     AvifImagePlugin.AvifImageFile,
 )
-"""What browsers show as pictures, but for SVG, which is a document with scripts."""
+"""The picture formats that browsers show, except SVG, which is a document with scripts."""
 
 PICTURE_FAILURES = (
     OSError,
@@ -48,12 +48,12 @@ PICTURE_FAILURES = (
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
-"""What Pillow is known to raise on broken pictures."""
+"""Exceptions that Pillow is known to raise on broken pictures."""
 
 
 def open_picture(payload: bytes) -> Image.Image:
     """Return a picture with only its header read; raises one of PICTURE_FAILURES."""
-    # Not by `Image.open`: it warns of pictures that are refused elsewhere without a warning.
+    # Not with `Image.open`: it warns about pictures that are rejected later anyway.
     for plugin in _PLUGINS:
         form = str(plugin.format)
         open_picture, accepts = Image.OPEN[form]
@@ -63,7 +63,7 @@ def open_picture(payload: bytes) -> Image.Image:
 
 
 def exif_of(image: Image.Image) -> tuple[float | None, float | None, str]:
-    """Return where and when EXIF says a picture was taken, None and "" where it makes no sense."""
+    """Return latitude, longitude and time from EXIF; None and "" for implausible values."""
     if len(image.info.get("exif") or b"") > _MOST_EXIF_BYTES:
         return None, None, ""
     try:
@@ -80,7 +80,7 @@ def exif_of(image: Image.Image) -> tuple[float | None, float | None, str]:
 
 
 def _degrees(place: Mapping[int, Any], tag: int, signs: str, most: int) -> float | None:
-    """Return degrees, minutes and seconds as a number; the tag before says the hemisphere."""
+    """Return degrees, minutes and seconds as a number; the preceding tag has the hemisphere."""
     try:
         sign = signs.index(str(place[tag - 1]).strip("\0 ").upper()[:1] or "-")
         degrees, minutes, seconds = map(float, place[tag])
@@ -101,7 +101,7 @@ def _taken(text: object) -> str:
 
 
 def exif_of_payload(payload: bytes) -> tuple[float | None, float | None, str]:
-    """Return what `exif_of` does of a picture, nothing of one that cannot be opened."""
+    """Return the result of `exif_of` for a picture; empty if it cannot be opened."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of damaged EXIF
         try:
             return exif_of(open_picture(payload))

@@ -1,8 +1,8 @@
-"""Commands that extract text nwx cannot read itself: OCR, speech, old formats.
+"""External commands that extract text nwx cannot read itself: OCR, speech, old formats.
 
-A command gets the payload on standard input and writes UTF-8 text to standard output. It runs
-in its own session with limits of time, memory, output and file size, without a shell, and is
-ended together with the processes it started.
+A command gets the payload on standard input and writes UTF-8 text to standard output. It runs in
+its own session with limits of time, memory, output and file size, without a shell, and is killed
+together with the processes it started.
 """
 
 import os
@@ -31,24 +31,24 @@ _LAST_BYTES = 2_000  # of standard error
 _LONGEST_REASON = 200
 _WAIT_SECONDS = 0.005
 _LARGEST_FILE = 1 << 30
-# Sets the limits and becomes the command: a function run between fork and exec may
-# deadlock where there are threads. The command ends with the process that waits for it.
+# Sets the limits and then executes the command: a function run between fork and exec may deadlock
+# if the process has threads. The command ends with the process that waits for it.
 _START = (sys.executable, "-I", "-S", process_limits.__file__)
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """A command for payloads of some types.
+    """A command that extracts text from payloads of some types.
 
-    `pattern` is a type as served, in lower case, with `*` as wildcard (`image/*`), or without a
-    slash a family (`image`).
+    `pattern` is a content type as served, in lower case, with `*` as wildcard (`image/*`), or,
+    without a slash, a family (`image`).
     """
 
     pattern: str
     command: tuple[str, ...]
 
     def takes(self, content_type: str, content_type_norm: str) -> bool:
-        """Return whether the command is for payloads of a type and family."""
+        """Return whether the command applies to payloads of a type and family."""
         value = content_type if "/" in self.pattern else content_type_norm
         return fnmatchcase(value, self.pattern)
 
@@ -79,7 +79,7 @@ def extractor_for(
 def extract_by_command(
     extractor: Extractor, data: bytes, *, seconds: float, memory_bytes: int
 ) -> Extract:
-    """Return the text that a command extracts; `problems` has the reason of a failure.
+    """Return the text that a command extracts; `problems` has the reason for a failure.
 
     `memory_bytes` limits each process of the command.
     """
@@ -116,7 +116,7 @@ def _text_of(output: bytes, name: str) -> Extract:
 def _output_of(
     extractor: Extractor, data: bytes, seconds: float, memory_bytes: int
 ) -> tuple[bytes, str]:
-    """Return the output of a command, and in words why it is not to be used, "" if it is.
+    """Return the output of a command, and the reason if it failed, as text, otherwise "".
 
     Raises OSError if it cannot be started.
     """
@@ -154,8 +154,8 @@ def _failure(death: Death, said: bytes, memory_bytes: int) -> str:
 
 
 def _ends(pid: int, output: IO[bytes], until: float) -> bool:
-    """Return whether a command ends in time, or has written more than is kept."""
-    how = os.WEXITED | os.WNOHANG | os.WNOWAIT  # its number stays its own
+    """Wait for a command; return whether it ended, or exceeded the output limit, in time."""
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT  # its process id must not be reused yet
     while os.waitid(os.P_PID, pid, how) is None:
         if os.fstat(output.fileno()).st_size > _MOST_BYTES:
             return True
@@ -166,9 +166,9 @@ def _ends(pid: int, output: IO[bytes], until: float) -> bool:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a command and its processes if any still run."""
+    """Kill a command and the processes it started, if any still run."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:  # it has not come as far as its own session
+    except ProcessLookupError:  # it has not created its session yet
         process.kill()
     process.wait()

@@ -20,12 +20,12 @@ _HARMLESS_TAGS = 8_000  # fewer tags than this cannot nest deep enough to hurt
 _HARMLESS_FORMATTING = 2_000  # fewer tags cannot multiply enough formatting elements
 _HARMLESS_SIZE = 65_536  # characters that cannot hold enough attributes to hurt
 _HARMLESS_TAG = 49_152  # characters of one tag, likewise
-_MOST_COPIES = 1_000_000  # of unclosed formatting elements, which each block opens anew
+_MOST_COPIES = 1_000_000  # of unclosed formatting elements, which each block opens again
 _MANY_ATTRIBUTES = 1_000
 
 
 def _any_case(name: str) -> str:
-    """Return a pattern of a name in capitals or not; thrice as fast as re.IGNORECASE here."""
+    """Return a case-insensitive pattern of a name; three times as fast as re.IGNORECASE here."""
     return "".join(f"[{letter}{letter.upper()}]" for letter in name)
 
 
@@ -35,7 +35,7 @@ _FORMATTING = re.compile(rf"<(/?)(?:{_NAMES})(?=[\s/>])")
 _FORMATTING_START = re.compile(rf"<(?:{_NAMES})(?=[\s/>])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][^\s/>]{0,63})")
 _TAG = re.compile(r"""<[a-zA-Z](?:[^<>"']++|"[^"]*+"|'[^']*+')*+""")
-# As the tokenizer of the standard reads a comment and a tag.
+# Comments and tags as the tokenizer of the HTML standard reads them.
 _EXACT_TAG = re.compile(
     r"""<!--.*?(?:-->|\Z)|<([a-z][^\s/>]*+)((?:[\s/]++|[^\s/>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))*+)""",
     re.IGNORECASE | re.DOTALL,
@@ -47,7 +47,7 @@ _RAW_END = {
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
 _SEPARATOR = re.compile(r"[\s/\"']+")
 
-# Elements that hold nothing, and those that a sibling or parent closes unasked.
+# Void elements, and elements that a sibling or parent closes implicitly.
 _FLAT = names_of(
     "a area base basefont bgsound br col embed frame h1 h2 h3 h4 h5 h6 hr img input keygen link "
     "meta param source track wbr html head body p li dt dd option optgroup rp rt rb rtc tr thead "
@@ -60,10 +60,10 @@ _INLINE = names_of(
 
 
 def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
-    """Return markup that parses in time linear to its size, and a list of the cuts.
+    """Return markup that parses in linear time, and a list of the problems found.
 
-    Formatting elements and elements nested too deep become void elements, so that text and links
-    remain.
+    Excess formatting elements, and elements nested too deep, become void elements, so that text and
+    links remain.
     """
     data = np.frombuffer(b"%b  " % html.encode("utf-8", "surrogatepass"), np.uint8)
     is_tag = data == ord("<")
@@ -71,7 +71,7 @@ def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
     if tags <= _HARMLESS_FORMATTING:
         return html, []
     problems = []
-    most = min(_may_format(data, np.flatnonzero(is_tag)), (tags + 1) // 2)  # it grows so far
+    most = min(_may_format(data, np.flatnonzero(is_tag)), (tags + 1) // 2)  # the product's maximum
     if tags > limits.tags:
         html = _first_tags(html, limits.tags)
         problems.append(f"tags: more than {limits.tags} tags, the rest was left out")
@@ -87,7 +87,7 @@ def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
 
 
 def _may_format(data: NDArray[np.uint8], tags: NDArray[np.int64]) -> int:
-    """Return how many start tags of formatting elements there may be, by their first letters."""
+    """Return an upper bound of the start tags of formatting elements, by their first letters."""
     pairs = data[tags + 1].astype(np.uint16) << np.uint16(8) | data[tags + 2]
     return int(np.count_nonzero(_formatting_starts()[pairs]))
 
@@ -104,7 +104,7 @@ def _formatting_starts() -> NDArray[np.bool_]:
 
 
 def crowded(html: str) -> bool:
-    """Return whether a tag has too many attributes to compare them all in time."""
+    """Return whether a tag has so many attributes that parsing it takes too long."""
     if len(html) < _HARMLESS_SIZE:
         return False
     if not _has_long_tag(html):
@@ -116,11 +116,11 @@ def crowded(html: str) -> bool:
 
 
 def _has_long_tag(html: str) -> bool:
-    """Return whether there may be a tag of more than `_HARMLESS_TAG` characters."""
+    """Return whether there may be a tag longer than `_HARMLESS_TAG` characters."""
     last = len(html) - _HARMLESS_TAG
     if last > _HARMLESS_TAG:
         return max(map(len, _TAG.findall(html)), default=0) > _HARMLESS_TAG
-    for tag in _TAG.finditer(html):  # only few begin early enough to be so long
+    for tag in _TAG.finditer(html):  # only few begin early enough to be that long
         if tag.start() >= last:
             break
         if len(tag[0]) > _HARMLESS_TAG:
@@ -129,7 +129,7 @@ def _has_long_tag(html: str) -> bool:
 
 
 def _long_attributes(html: str) -> Iterator[str]:
-    """Yield the attributes of each long tag, scripts and comments left out."""
+    """Yield the attributes of each long tag, ignoring scripts and comments."""
     position = 0
     while tag := _EXACT_TAG.search(html, position):
         position = tag.end()
@@ -148,7 +148,7 @@ def _first_tags(html: str, count: int) -> str:
 
 
 class _Nesting:
-    """The open elements during the reading of markup, with one counter per scope.
+    """The open elements while markup is scanned, with one counter per scope.
 
     Table cells, buttons and similar elements are scopes: an end tag inside them closes nothing
     outside.
@@ -161,7 +161,7 @@ class _Nesting:
         self._scopes: list[tuple[str, dict[str, int]]] = [("", {})]
 
     def flatten(self, html: str) -> tuple[str, int]:
-        """Return the markup with tags beyond the depth made void, and their number."""
+        """Return the markup with tags beyond the depth limit made void, and their number."""
         rewritten = _NAME.sub(self._rewrite, html)
         return (rewritten, self._flattened) if self._flattened else (html, 0)
 

@@ -42,7 +42,7 @@ def read_lexbor(html: str, mark: str = "") -> Outline:
 
     `mark` is inserted into the text before each element of LINKED.
     """
-    # With scripting on, <noscript> is one raw text that is easily left out.
+    # With scripting on, the content of <noscript> is one raw text, which is easily skipped.
     tree = LexborHTMLParser(html, scripting=True)
     pieces: list[str] = []
     elements: list[tuple[str, Element]] = []
@@ -57,7 +57,7 @@ def read_lexbor(html: str, mark: str = "") -> Outline:
 
 
 def _styles(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
-    """Yield the inline styles and backgrounds; attributes only where they may hold a URL."""
+    """Yield the inline styles and backgrounds; attributes only if they may have a URL."""
     for node in tree.css(_STYLED):
         if node.tag == "style":
             yield STYLE_ELEMENT, node.text()
@@ -94,7 +94,7 @@ def _walk(
     add, kind_of = pieces.append, _kinds().get
     silent: list[LexborNode] = []
     hidden = False
-    fresh = True  # no text since the last mark of a block, so that no other mark matters
+    fresh = True  # no text since the last block mark, so that no other mark is needed
     for node in root.traverse(include_text=True, skip_empty=True):
         kind = kind_of(node.tag_id, 0)
         if kind == _TEXT:
@@ -134,7 +134,7 @@ def _empty(nodes: list[LexborNode]) -> None:
     """Remove the texts of scripts and similar nodes, to keep link and heading texts clean."""
     for node in nodes:
         child = node.first_child
-        # Only texts: an element inside may be one of the wanted, and must not be freed.
+        # Only text nodes: an element inside may be a wanted one, which must not be freed.
         if child is not None and child.tag == "-text" and node.tag != "title":
             child.decompose()
 
@@ -147,7 +147,7 @@ def _is_hidden(text: LexborNode) -> bool:
 def _gap(before: LexborNode | None, kind_of: Callable[[int, int], int]) -> str:
     """Return the gap between `before` and the node after it: block end, space or "".
 
-    A block may end inside inline elements, and the walk omits texts of white space only.
+    A block may end inside inline elements, and the walk omits whitespace-only texts.
     """
     space = ""
     while before is not None:
@@ -206,7 +206,7 @@ def extract_html(payload: ExtractPayload) -> Extract:
 
 
 def _noscript_images(outline: Outline) -> Iterator[RawLink]:
-    """Yield the images within `<noscript>`, which are often the lazily loaded ones."""
+    """Yield the images within `<noscript>`, often those that are loaded lazily."""
     for markup in outline.noscripts[:_MOST_NOSCRIPTS]:
         if "<" in markup and not crowded(markup):
             inner = read_lexbor(markup)
@@ -214,7 +214,7 @@ def _noscript_images(outline: Outline) -> Iterator[RawLink]:
 
 
 def repaired_html(html: str, content_type: str) -> str:
-    """Return XHTML as an HTML parser can take it: `<title/>` would swallow the page."""
+    """Return markup without NULs, and in XHTML with end tags for `<title/>` and the like."""
     if "\x00" in html:
         html = html.replace("\x00", "")
     if "xhtml" in content_type.lower() or _DOCTYPE_XHTML.match(html):
@@ -240,7 +240,7 @@ def outline_of(html: str, payload: ExtractPayload, problems: list[str], mark: st
 
 
 def _careful_outline(html: str, mark: str) -> Outline:
-    from nwx.extract.soup import read_soup  # BeautifulSoup takes long to load, and is rarely needed
+    from nwx.extract.soup import read_soup  # BeautifulSoup is slow to load, and rarely needed
 
     return read_soup(html, mark)
 
@@ -261,13 +261,13 @@ def _headings(outline: Outline, limit: int) -> tuple[str, ...]:
 
 
 def _first(outline: Outline, name: str, *attributes: str) -> str:
-    """Return the first value of any of the attributes at the elements of a name, "" if none."""
+    """Return the first value of these attributes among the elements of a name, "" if none."""
     values = (e.attributes.get(attribute) for e in outline.named(name) for attribute in attributes)
     return next(filter(None, values), "")
 
 
 def _meta(outline: Outline) -> dict[str, str]:
-    """Return the contents of the named <meta> elements; the first of a name counts."""
+    """Return the contents of `<meta>` elements by lower-case name; the first of a name counts."""
     meta: dict[str, str] = {}
     for element in outline.named("meta"):
         attributes = element.attributes
@@ -278,5 +278,5 @@ def _meta(outline: Outline) -> dict[str, str]:
 
 
 def declared_language(outline: Outline, meta: Mapping[str, str]) -> str:
-    """Return the language that the page names, "" if none."""
+    """Return the language that the page declares, "" if none."""
     return _first(outline, "html", "lang", "xml:lang") or meta.get("content-language", "")

@@ -1,4 +1,4 @@
-"""Links of the elements of a page: absolute, checked, deduplicated, each with its kind."""
+"""The links of a page's elements: absolute, checked, deduplicated, each with its kind."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,8 +13,8 @@ _LONGEST = 8_000  # characters of a URL; longer ones are data in disguise
 _LONGEST_TEXT = 1_000
 _LONGEST_SRCSET = 100_000  # characters; it may hold images as data
 _ABSOLUTE = re.compile(r"(?:https?|ftp)://[^\s/?#]", re.I)
-# References that need no more than the origin or the folder in front: whole
-# URLs, paths, names in the folder above, and names; all of plain characters.
+# References resolved by prefixing the origin or folder: absolute URLs, paths,
+# names in the parent folder, and names; plain characters only.
 _PLAIN = re.compile(
     r"(?:((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900})"
     r"|(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900})?)"
@@ -28,7 +28,7 @@ _CANDIDATE = re.compile(r"[\s,]*+(\S++)")
 _DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?+)*+")
 
 RawLink = tuple[str, str, str]
-"""Kind, attribute value and text of a link as the markup has them."""
+"""Kind, attribute value and text of a link, as in the markup."""
 
 
 class Resolver:
@@ -44,7 +44,7 @@ class Resolver:
         origin = _UNSAFE.sub(_escape, f"{parts.scheme}://{parts.netloc}")
         folder = _UNSAFE.sub(_escape, parts.path.rpartition("/")[0])
         parent = folder.rpartition("/")[0]
-        # what stands in front of each group of `_PLAIN`
+        # the prefixes of the groups of `_PLAIN`
         relative = (origin, f"{origin}{parent}/", f"{origin}{folder}/")
         is_web = _ABSOLUTE.match(self._base) is not None
         self._fronts = ("", "", *(relative if is_web else (None, None, None)))
@@ -59,7 +59,7 @@ class Resolver:
         return "" if front is None else f"{front}{plain[group]}"
 
     def _resolved(self, reference: str) -> str:
-        """Return what urljoin makes of a reference that is out of the ordinary."""
+        """Return the absolute URL of an unusual reference, by urljoin."""
         reference = _LINE_BREAKS.sub("", reference.strip()).partition("#")[0].rstrip()
         if not reference or len(reference) > _LONGEST or _NO_HOST.fullmatch(reference):
             return ""
@@ -81,7 +81,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def outlinks(raw: Iterable[RawLink], resolver: Resolver, limit: int) -> tuple[list[Link], bool]:
-    """Return each link once, in page order, and whether the limit was exceeded.
+    """Return each link (URL and kind) once, in page order, and whether the limit was exceeded.
 
     Of the texts of a repeated link, the first non-empty one is kept.
     """
@@ -98,13 +98,13 @@ def outlinks(raw: Iterable[RawLink], resolver: Resolver, limit: int) -> tuple[li
             if len(found) >= limit and key not in found:
                 return _as_links(found), True
             line = " ".join(text[:_LONGEST_TEXT].split())
-            # most are clean already; a call takes longer than to look
+            # most are clean already, and the check is faster than a call
             found[key] = line if line.isascii() and line.isprintable() else clean_line(line)
     return _as_links(found), False
 
 
 def _as_links(found: dict[tuple[str, str], str]) -> list[Link]:
-    # as Link(…) does, in half the time
+    # same as Link(…), in half the time
     return [tuple.__new__(Link, (url, text, kind)) for (url, kind), text in found.items()]
 
 
@@ -138,9 +138,9 @@ _ATTRIBUTES = {
     "form": ("action", kinds.FORM),
     "body": ("background", kinds.IMG),
 }
-"""Where links are: element -> attribute and kind; `<link>` depends on its relation."""
+"""Link attribute and kind by element; `<link>` depends on its relation."""
 
-# The relations of a <link> that count, the first that it has.
+# The kinds by relation of a <link>; the first match counts.
 _RELATIONS = (
     ("stylesheet", kinds.STYLESHEET),
     ("icon", kinds.ICON),
@@ -151,7 +151,7 @@ _RELATIONS = (
     ("canonical", kinds.CANONICAL),
     ("alternate", kinds.ALTERNATE),
 )
-# What a <link rel=preload as=…> loads.
+# The kinds of <link rel=preload as=…>.
 _PRELOADED = {
     "style": kinds.STYLESHEET,
     "script": kinds.SCRIPT,
@@ -175,7 +175,7 @@ def kind_of_attribute(element: str, attribute: str) -> str:
 
 
 def element_links(outline: Outline) -> Iterator[RawLink]:
-    """Yield the links of the elements of a page, in order, as the markup has them."""
+    """Yield the links of a page's elements, in order, as in the markup."""
     for tag, element in outline.elements:
         found = _ATTRIBUTES.get(tag)
         if found is not None:
@@ -194,13 +194,13 @@ def element_links(outline: Outline) -> Iterator[RawLink]:
 _WITH_MORE = frozenset({"img", "source", "video"})
 _LAZY_SOURCES = ("data-src", "data-lazy-src", "data-original")
 _SRCSETS = ("srcset", "data-srcset", "data-lazy-srcset")
-"""Where scripts that load images late keep their URLs until then."""
+"""Attributes in which lazy-loading scripts keep image URLs."""
 
 _FURTHER = frozenset((*_LAZY_SOURCES, *_SRCSETS, "poster"))
 
 
 def _further(tag: str, attributes: Mapping[str, str | None]) -> Iterator[RawLink]:
-    """Yield the candidates of a `srcset`, images that load late, and the poster of a video."""
+    """Yield lazily loaded images, the candidates of a `srcset`, and the poster of a video."""
     text = attributes.get("alt") or ""
     for name in _LAZY_SOURCES if tag == "img" else ():
         if value := attributes.get(name):

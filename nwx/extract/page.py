@@ -17,8 +17,8 @@ MIB = 1024 * 1024
 class ExtractLimits:
     """Limits on how much of a payload is read and kept.
 
-    `seconds` of processor time are checked between steps: a native call cannot be stopped, its
-    input is bounded by the other limits instead.
+    `seconds` of processor time are checked between steps: a native call cannot be stopped, but the
+    other limits bound its input.
     """
 
     bytes: int = 16 * MIB
@@ -52,7 +52,7 @@ class ExtractPayload:
 
 
 class Element(Protocol):
-    """An element of a page; of equal attributes the first counts."""
+    """An element of a page; of duplicate attributes the first counts."""
 
     @property
     def tag(self) -> str | None:
@@ -60,18 +60,18 @@ class Element(Protocol):
 
     @property
     def mem_id(self) -> int:
-        """A number that no other element of the page has."""
+        """A number unique within the page."""
 
     @property
     def parent(self) -> Self | None:
-        """The element around this one, None at the outermost."""
+        """The parent element, None for the outermost."""
 
     @property
     def attributes(self) -> Mapping[str, str | None]:
-        """The values by name; None of an attribute without a value."""
+        """The attribute values by name; None for an attribute without a value."""
 
     def text(self) -> str:
-        """Return the text of the element and of all within it."""
+        """Return the text of the element and its descendants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,17 @@ class Outline:
     noscripts: Sequence[str] = ()
 
     def named(self, name: str) -> list[Element]:
-        """Return the elements of a name, in order."""
+        """Return the elements with a name, in order."""
         return [element for tag, element in self.elements if tag == name]
 
     def without_links(self) -> Self:
-        """Return the same but for the elements that are links, which are most of them."""
+        """Return the outline without elements that can have links, which are most of them."""
         elements = [pair for pair in self.elements if pair[0] not in WITH_LINKS]
         return replace(self, elements=elements)
 
 
 def names_of(text: str) -> frozenset[str]:
-    """Return the set of element names written as one text."""
+    """Return the set of element names in a space-separated text."""
     return frozenset(text.split())
 
 
@@ -112,8 +112,8 @@ BLOCKS = HEADINGS | names_of(
     "main menu nav ol optgroup option p plaintext pre search section select summary table tbody "
     "textarea tfoot thead tr ul xmp"
 )
-# Elements that may stand inside a word. Of two elements side by side at least one
-# must be another for a space between them, as in a menu of links.
+# Elements that may occur inside a word. Two adjacent elements are separated by a space
+# unless both are formatting elements, as links of a menu are.
 FORMATTING = names_of(
     "abbr acronym b bdi bdo big code del dfn em font i ins kbd mark nobr s samp small strike "
     "strong sub sup tt u var wbr"
@@ -127,14 +127,14 @@ WITH_LINKS = names_of(
     "video"
 )
 LINKED = names_of("a area")
-"""Elements that lead to another page."""
+"""Elements that link to another page."""
 
 WANTED = HEADINGS | WITH_LINKS | names_of("html title meta base")
 
 
-_SHORT = 1_500  # characters of the text of an error, menus included
+_SHORT = 1_500  # maximum characters of an error page's text, menus included
 _SHORTER = 300
-_LEAST_OWN = 25  # characters that are not of links
+_LEAST_OWN = 25  # characters that are not part of links
 _LEAST_LINKS = 3
 
 _ERROR = r"(?:error|errore|erreur|erro|fehler|feil|fel|fout|błąd|ошибка|エラー|错误|錯誤|오류)"
@@ -160,7 +160,7 @@ _TOLD = re.compile("|".join(f"(?:{one})" for one in _PHRASES), re.IGNORECASE | r
 
 
 def poor_page(found: Extract) -> tuple[str, ...]:
-    """Return what of POOR_PAGES the extract of a page is, from its text alone."""
+    """Return which of POOR_PAGES an extract is, judged by its text and links; () if none."""
     content = found.content
     if len(content) > _SHORT:
         return ()

@@ -1,7 +1,7 @@
-"""Fields that HTML declares: generator, licence, keywords, dates; and how often elements occur.
+"""Fields declared in HTML: generator, licence, keywords, dates; and counts of elements.
 
-Markup is scanned in linear time instead of parsed once more: elements count as they are written,
-those within comments, scripts and styles left out.
+Markup is scanned in linear time instead of parsed again: elements are counted as written, except
+within comments, scripts and styles.
 """
 
 import re
@@ -31,7 +31,7 @@ _FIRST_YEAR = 1990
 _UNREAD = re.compile(
     r"<!--[^-]*+(?:-(?!->)[^-]*+)*+|<(script|style)\b[^<>]*+>[^<]*+(?:<(?!/\1)[^<]*+)*+", re.I
 )
-_NAMES = re.compile(r"<([a-zA-Z][a-zA-Z0-9-]*+)")  # flags would halve its speed
+_NAMES = re.compile(r"<([a-zA-Z][a-zA-Z0-9-]*+)")  # half as fast with flags
 _TELLING = re.compile(r"<(?=[mltMLT])(meta|link|time)\b", re.I)
 _ANCHOR = re.compile(r"<a\b", re.I)
 _LICENSING = ("license", "creativecommons")
@@ -81,14 +81,14 @@ MODIFIED_NAMES = (
 
 
 class PageMarkup:
-    """The declarations of a page, each read when first asked for."""
+    """The declarations of a page, each read on first use."""
 
     def __init__(self, html: str, url: str) -> None:
         self._html, self._url = html[:_MOST_CHARACTERS], url
 
     @cached_property
     def _visible(self) -> str:
-        return _UNREAD.sub(r"<\1>", self._html)  # of comments `<>`, which is no tag
+        return _UNREAD.sub(r"<\1>", self._html)  # comments become `<>`, which is not a tag
 
     @cached_property
     def _tags(self) -> list[tuple[str, Mapping[str, str]]]:
@@ -132,13 +132,13 @@ class PageMarkup:
         return nodes[:_MOST_NODES]
 
     def generator(self) -> str:
-        """Return the software that the page names as its maker, "" if none."""
+        """Return the software that generated the page, as declared, "" if none."""
         return _first(map(_short, self._metas.get("generator", ())))
 
     def license(self) -> str:
         """Return the address of the licence, "" if none.
 
-        By JSON-LD, else `rel=license`, else the first link to a Creative Commons licence.
+        From JSON-LD, else `rel=license`, else the first link to a Creative Commons licence.
         """
         return _first(map(self._license, self._licenses()))
 
@@ -159,7 +159,7 @@ class PageMarkup:
                 yield attributes["href"]
 
     def _licensing_anchors(self) -> list[int]:
-        """Return where anchors begin that tell of a licence."""
+        """Return the positions of anchors that may refer to a licence."""
         html, found = self._visible, set[int]()
         for word in _LICENSING:
             place = html.find(word)
@@ -181,7 +181,7 @@ class PageMarkup:
         return found if found.startswith(("http:", "https:")) and len(found) <= 1000 else ""
 
     def keywords(self) -> tuple[str, ...]:
-        """Return the keywords of `<meta>` and JSON-LD, in lower case, each once."""
+        """Return the keywords in `<meta>` and JSON-LD, in lower case, each once."""
         texts = [*self._metas.get("keywords", ()), *self._metas.get("news_keywords", ())]
         for node in self._linked_data:
             value = node.get("keywords")
@@ -192,14 +192,14 @@ class PageMarkup:
         return tuple(dict.fromkeys(filter(None, found)))[:_MOST_KEYWORDS]
 
     def published(self, timestamp: str) -> str:
-        """Return the date of publication, "" without one that is before the capture.
+        """Return the date of publication, "" if none before the capture is declared.
 
-        By JSON-LD, else `<meta>` (PUBLISHED_NAMES), else `<time>`.
+        From JSON-LD, else `<meta>` (PUBLISHED_NAMES), else `<time>`.
         """
         return self._date(timestamp, "datePublished", PUBLISHED_NAMES, any_time=True)
 
     def modified(self, timestamp: str) -> str:
-        """Return the date of the last change, as `published` does."""
+        """Return the date of the last change, found in the same way (MODIFIED_NAMES)."""
         return self._date(timestamp, "dateModified", MODIFIED_NAMES, any_time=False)
 
     def _date(self, timestamp: str, term: str, names: Iterable[str], *, any_time: bool) -> str:
@@ -224,7 +224,7 @@ class PageMarkup:
 def evident_date(text: str, timestamp: str) -> str:
     """Return a date as 2014-03-25T12:17:32Z, "" if it is invalid or later than a capture.
 
-    Reads ISO 8601, the same with slashes or dots, and the dates of HTTP. Without a zone it is UTC.
+    Reads ISO 8601, also with slashes or dots, and HTTP dates. Without a time zone, it is UTC.
     """
     text = text.strip()[:40]
     moment = _moment(text)
@@ -257,7 +257,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a JSON text, breadth first; none of an invalid one."""
+    """Yield the objects of a JSON text, breadth first; none if it is invalid."""
     if len(text) > _SCRIPT_CHARACTERS:
         return
     try:

@@ -1,4 +1,4 @@
-"""PDF: text, title and author, read by pdfium in a process with memory and time limits.
+"""Text, title and author of PDFs, read by pdfium in a process with memory and time limits.
 
 A PDF of 20 KB can unpack to pages that take a gigabyte, and pdfium ends its process when an
 allocation fails. One process reads many PDFs and is replaced after a crash.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LONGEST_FIELD = 5_000
 _MOST_PROBLEMS = 10
-_SHARE_OF_TIME = 0.9  # the rest is for whoever waits, and may be ended by its own clock
+_SHARE_OF_TIME = 0.9  # the rest is for the waiting process, which has its own time limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class PdfText:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """How much of a PDF is read, and how long."""
+    """The limits of reading one PDF."""
 
     pages: int
     characters: int
@@ -54,7 +54,7 @@ def read_pdf(payload: ExtractPayload) -> PdfText:
         return PdfText(problems=(f"time: more than {limits.seconds} seconds at page 1",))
     seconds = max(0.1, (payload.deadline - payload.clock()) * _SHARE_OF_TIME)
     task = _Task(limits.pages, limits.characters, seconds, limits.memory_bytes)
-    # The process counts its own time; by the clock it takes longer on a busy machine.
+    # The process measures processor time; elapsed time is longer on a busy machine.
     most = (seconds + 1) * WAITED
     answer = PDF_PROCESS.ask(msgspec.json.encode(task), payload.data, seconds=most)
     if not isinstance(answer, Death):
@@ -66,7 +66,7 @@ def read_pdf(payload: ExtractPayload) -> PdfText:
 
 
 def serve_pdfs(connection: "Connection[bytes, bytes]") -> None:
-    """Read the PDFs that come over a connection, each after its task, until it is closed."""
+    """Read the PDFs received over a connection, each after its task, until it is closed."""
     messages = requests(connection)
     for told, data in zip(messages, messages, strict=False):
         task = msgspec.json.decode(told, type=_Task)
@@ -82,11 +82,11 @@ def serve_pdfs(connection: "Connection[bytes, bytes]") -> None:
 
 
 PDF_PROCESS = KeptProcess(serve_pdfs)
-"""The process that reads the PDFs of this one."""
+"""The child process that reads PDFs for this process."""
 
 
 def _read(data: bytes, task: _Task) -> PdfText:
-    # pdfium is loaded by the first PDF, not by everybody who imports nwx.
+    # pdfium is loaded with the first PDF, not whenever nwx is imported.
     import pypdfium2
 
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""Plain text, feeds and other XML as the text between their tags, and URLs of style sheets."""
+"""Extraction of plain text, of the text of feeds and other XML, and of style sheets' URLs."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _LONGEST_TITLE = 200
 
 
 def extract_plain(payload: ExtractPayload) -> Extract:
-    """Return a text as it is, XML without its markup; its title is the first line of a text."""
+    """Return the extract of text, titled by its first line, or of XML without its markup."""
     text = decode(payload.data, payload.content_type, payload.charset)
     text = text.replace(BLOCK, "")
     is_xml = _XML.match(text) is not None
@@ -48,7 +48,7 @@ def _xml_title(xml: str) -> str:
 
 
 def _without_markup(xml: str) -> str:
-    """Return the text of XML, lines where tags were; the HTML inside a feed loses its tags too."""
+    """Return the text of XML, with tags as line breaks; HTML inside a feed loses its tags too."""
     text = _TAG.sub("\n", _CDATA.sub(r"\1", xml))
     text = unescape(text)
     return unescape(_TAG.sub(" ", text)) if "<" in text else text
@@ -64,11 +64,11 @@ def _first_line(content: str) -> str:
 _STRING = r""""(?:[^"\\\n\r\f]++|\\(?:\r\n|[\s\S]))*+"?|'(?:[^'\\\n\r\f]++|\\(?:\r\n|[\s\S]))*+'?"""
 _ESCAPED = r"\\(?:[0-9a-f]{1,6}+(?:\r\n|\s)?|[^\n\r\f])"
 _BARE = rf"""(?:[^\\)"'(\s]++|{_ESCAPED})*+"""
-_REST = r"(?:[^)\\]++|\\[\s\S]?)*+\)?"  # of a URL with a quote or a blank inside, which is none
+_REST = r"(?:[^)\\]++|\\[\s\S]?)*+\)?"  # of an invalid URL, with a quote or blank inside
 _TYPE = r"type\([^)]{0,200}+\)"
 _GAP = r"(?:\s|/\*[\s\S]*?\*/)*+"
 _FLAGS = re.IGNORECASE | re.ASCII
-# What can hold a URL, and what can hold what only looks like one.
+# Tokens that can contain a URL, and tokens that can contain a look-alike.
 _TOKENS = re.compile(
     rf"/\*[\s\S]*?(?:\*/|\Z)"
     rf"|@import{_GAP}(?P<imported>{_STRING})"
@@ -85,7 +85,7 @@ _CHARSET = re.compile(rb"""@charset "([\w.:-]{2,40})";""")
 
 
 def extract_stylesheet(payload: ExtractPayload) -> Extract:
-    """Return the links of a style sheet; it has no text that is read."""
+    """Return the links of a style sheet, without text."""
     named = _CHARSET.match(payload.data)
     charset = payload.charset or (named[1].decode("ascii", "replace") if named else "")
     css = decode(payload.data, payload.content_type, charset)
@@ -125,7 +125,7 @@ _SIGNS = ("url(", "@import", "image-set(")
 
 
 def inline_links(outline: Outline) -> Iterator[RawLink]:
-    """Yield the links that inline styles of a page load, and its background images."""
+    """Yield the links in inline styles of a page, and its background images."""
     for place, value in outline.styles:
         if place == "background":
             yield IMG, value, ""
@@ -134,6 +134,6 @@ def inline_links(outline: Outline) -> Iterator[RawLink]:
 
 
 def _may_load(css: str) -> bool:
-    """Return whether a style has the start of a token that contains a URL."""
+    """Return whether a style has the start of a token that can contain a URL."""
     lower = css.lower()
     return any(sign in lower for sign in _SIGNS)

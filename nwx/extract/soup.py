@@ -1,4 +1,4 @@
-"""The careful way through HTML: BeautifulSoup on lxml, twenty times slower."""
+"""The careful HTML parser: BeautifulSoup on lxml, twenty times slower than lexbor."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ from nwx.extract.page import (
 )
 from nwx.extract.text import BLOCK
 
-_MOST_EVENTS = 200  # below an element whose text is asked for; broken pages nest links
+_MOST_EVENTS = 200  # read for an element's text; broken pages nest links
 
 
 @dataclass(frozen=True, slots=True)
 class _SoupElement:
-    """A tag of BeautifulSoup as an element."""
+    """A BeautifulSoup tag as an `Element`."""
 
     node: Tag
 
@@ -90,7 +90,7 @@ def read_soup(html: str, mark: str = "") -> Outline:
 
 
 def _styles(node: Tag) -> Iterator[tuple[str, str]]:
-    """Yield the style that an element is or has, and its background."""
+    """Yield the content of a `<style>`, and an element's style and background attributes."""
     if node.name == "style":
         yield STYLE_ELEMENT, node.string or ""
     for place in STYLE_ATTRIBUTES:
@@ -105,7 +105,7 @@ def _mark(name: str) -> str:
 
 
 def _space(node: Tag) -> str:
-    """Return the space between an element and another right before it."""
+    """Return the separator between an element and the element directly before it."""
     before = node.previous_sibling
     if not isinstance(before, Tag):
         return ""
@@ -124,5 +124,5 @@ def _events(root: Tag) -> Iterator[tuple[str, Tag | NavigableString]]:
         elif isinstance(child, Tag):
             yield "open", child
             stack.append((child, iter(() if child.name in HIDDEN else child.contents)))
-        elif type(child) is NavigableString:  # no comment or declaration
+        elif type(child) is NavigableString:  # not a comment or declaration
             yield "text", child

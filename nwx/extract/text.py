@@ -1,4 +1,4 @@
-"""Processing of every document's text: cleaning, language, signature."""
+"""Cleaning, language detection and signature of every document's text."""
 
 import hashlib
 import re
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from resiliparse.parse.lang import detect_fast
 
 BLOCK = "\x00"
-"""Stands between two blocks of a text that is still to be cleaned."""
+"""The separator of two blocks in a text that has not been cleaned yet."""
 
 _LONG_LINE = 40  # characters
 _LITTLE = 150
 
-# Controls but white space; soft hyphen, zero-width space and byte order mark,
-# which hide a word from a search; surrogates; noncharacters.
+# Control characters except white space; soft hyphen, zero-width space and byte order mark,
+# which hide a word from search; surrogates; noncharacters.
 _CODES = (
     "\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b\ufeff\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
 )
@@ -30,7 +30,7 @@ _CONTROLS = bytes(code for code in _ASCII if _UNWANTED_IN_BLOCKS.match(chr(code)
 
 
 def clean_line(text: str) -> str:
-    """Return `text` as one line: white space runs are one space, none at the ends."""
+    """Return `text` as one line, with runs of white space as one space and none at the ends."""
     line = " ".join(text.split())
     if line.isascii() and line.isprintable():
         return line
@@ -40,7 +40,7 @@ def clean_line(text: str) -> str:
 
 
 def clean_blocks(text: str, limit: int) -> tuple[str, bool]:
-    """Return the lines of a text with `BLOCK` between blocks, and whether it was cut.
+    """Return the blocks of a text, separated by `BLOCK`, as lines, and whether it was cut.
 
     Empty blocks are removed. The result has at most `limit` characters.
     """
@@ -51,10 +51,10 @@ def clean_blocks(text: str, limit: int) -> tuple[str, bool]:
 
 
 def _joined_lines(text: str) -> str:
-    """Return the lines of a text's blocks.
+    """Return the blocks of a text as lines.
 
-    Bytes are scanned five times as fast as characters. They are enough if all white space is ASCII,
-    except for no-break spaces.
+    Scanning bytes is five times as fast as scanning characters, and possible if all white space is
+    ASCII, except for no-break spaces.
     """
     data = text.encode("utf-8", "surrogatepass")
     rare = len(data.translate(None, _CONTROLS)) < len(data)
@@ -70,10 +70,10 @@ def _joined_lines(text: str) -> str:
 
 
 def _joined_words(data: bytes) -> str:
-    """Return words with one line break where `BLOCK` was between them, or else one space."""
+    """Return words joined by one line break if `BLOCK` was between them, otherwise by one space."""
     codes = np.frombuffer(b" %b " % data, np.uint8)
     is_said = codes > _SPACE
-    edges = np.flatnonzero(is_said[1:] != is_said[:-1]) + 1  # where words begin and end
+    edges = np.flatnonzero(is_said[1:] != is_said[:-1]) + 1  # the words' starts and ends
     ends = edges[1::2]
     joined = codes.copy()
     joined[ends] = _SPACE
@@ -84,21 +84,21 @@ def _joined_words(data: bytes) -> str:
 
 
 def prose(content: str) -> str:
-    """Return the long lines of a text, menus and the like left out; all where little is left."""
+    """Return the long lines of a text, without menus; the whole text if they are few."""
     lines = [line for line in content.split("\n") if len(line) >= _LONG_LINE]
     text = "\n".join(lines)
     return text if len(text) >= _LITTLE else content
 
 
-_SAMPLE = 4_000  # characters whose n-grams are compared; twice as many tell as much
+_SAMPLE = 4_000  # characters whose n-grams are compared; twice as many are no better
 _SCRIPT_SAMPLE = 1_500  # characters whose scripts are counted
-_SHORTEST = 40  # letters, below which n-grams say nothing
-_SURE = 1_000  # the rank beyond which the nearest profile is no longer near
-_MARGIN = 1.04  # how much further away the second nearest must be
-_TIE = 1.1  # how much further away the declared language may be
+_SHORTEST = 40  # letters, below which n-grams are not meaningful
+_SURE = 1_000  # the distance beyond which even the nearest profile is not near
+_MARGIN = 1.04  # minimum distance of the second nearest profile, relative to the nearest
+_TIE = 1.1  # maximum distance of the declared language, relative to the nearest
 _RARE_LANGUAGES = frozenset(
     {"la", "io", "vo"}
-)  # lists of names look like these; believed where declared
+)  # lists of names look like these; accepted only if declared
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NO_LETTERS = bytes(code for code in range(0x80) if not chr(code).isalpha())
 
@@ -107,14 +107,14 @@ _KANA = re.compile("[\u3041-\u30ff]")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 _DEVANAGARI = re.compile("[\u0900-\u097f]")
-# Small words that the n-grams of these languages do not tell apart.
+# Common words, as n-grams do not distinguish these languages.
 _DEVANAGARI_WORDS = (
     ("hi", re.compile(r"(?:^|\s)(?:है|हैं|में|और|का|के|की)(?=\s|।)")),
     ("mr", re.compile(r"(?:^|\s)(?:आहे|आहेत|आणि|चा|ची|चे|मध्ये)(?=\s|।|\.)")),
     ("ne", re.compile(r"(?:^|\s)(?:छ|छन्|हो|र|मा|गर्न|पनि)(?=\s|।)")),
 )
 
-# Scripts that one language of the web writes in.
+# Scripts used by one language of the web.
 _SCRIPTS = (
     ("th", re.compile("[\u0e01-\u0e5b]")),
     ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
@@ -124,7 +124,7 @@ _SCRIPTS = (
 
 
 def language_of(content: str, declared: str = "") -> str:
-    """Return the language of a text; `declared`, the document's own value, breaks ties."""
+    """Return the language of a text, "" if unsure; `declared`, the document's own, breaks ties."""
     sample = content[:_SCRIPT_SAMPLE]
     letters = _letters(sample)
     if letters < _SHORTEST // 4:
@@ -139,14 +139,14 @@ def language_of(content: str, declared: str = "") -> str:
 
 
 def _letters(sample: str) -> int:
-    """Return how many letters a text has."""
+    """Return the number of letters in a text."""
     if sample.isascii():
         return len(sample.encode().translate(None, _NO_LETTERS))
     return sum(map(len, _LETTERS.findall(sample)))
 
 
 def _by_script(sample: str, letters: int) -> str:
-    """Return the language of the script of most letters, if the script determines it."""
+    """Return the language of most letters' script, "" if the script does not determine it."""
     if sample.isascii():
         return ""
     hangul, kana, han = (len(x.findall(sample)) for x in (_HANGUL, _KANA, _HAN))
@@ -164,7 +164,7 @@ def _by_script(sample: str, letters: int) -> str:
 
 
 def _by_profile(sample: str, declared: str) -> str:
-    """Return the language whose n-grams are nearest; none where two are about as near."""
+    """Return the language whose n-grams are nearest, "" if two are about equally near."""
     ranked = [
         pair for pair in _nearest(sample) if pair[0] == declared or pair[0] not in _RARE_LANGUAGES
     ]
@@ -179,26 +179,26 @@ def _by_profile(sample: str, declared: str) -> str:
 
 
 def _nearest(sample: str) -> list[tuple[str, int]]:
-    """Return the nearest languages and how far they are."""
+    """Return the nearest languages and their distances, nearest first."""
     found = detect_fast(sample, cutoff=_SURE, n_results=4)
     return [pair for pair in found if isinstance(pair, tuple)]
 
 
-_CHARACTERS = 100_000  # looked at
+_CHARACTERS = 100_000  # read for a signature
 _FEWEST_WORDS = 50  # words
 _SHORTEST_WORD = 4  # bytes that count: shorter ones are in all texts, and change with each edit
 _FEWEST = 10  # entries of a profile
-_COARSE = 0.01  # of the highest count is one step
+_COARSE = 0.01  # a step, as a share of the highest count
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]+"
 )
-# Over UTF-8: digits part words as punctuation does.
+# On UTF-8 bytes; digits separate words as punctuation does.
 _APART = b"\t\n\x0b\x0c\r!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~0123456789"
 _COARSER = bytes.maketrans(_APART, b" " * len(_APART))
 _BLANK = ord(" ")
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(64 - 14)  # bits of a hash; more take longer to count, and find little more
-# What leaves the first of eight bytes, by their number.
+_SHIFT = np.uint64(64 - 14)  # 14 bits a hash; more take longer to count, and gain little
+# Masks that keep the first n of eight bytes.
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 
 
@@ -222,12 +222,12 @@ def signature_of(content: str) -> str:
 
 
 def _in_pairs(run: re.Match[str]) -> str:
-    """Return a run of an unspaced script as its pairs of characters."""
+    """Return a run of an unspaced script as its overlapping pairs of characters."""
     return f" {' '.join(map(''.join, pairwise(run[0])))} "
 
 
 def _words(text: bytes) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the first eight bytes of each word between spaces, and how many it has."""
+    """Return the first eight bytes of each word, and its length in bytes."""
     padded = b" %b        " % text
     is_space = np.frombuffer(padded, np.uint8) == _BLANK
     edges = np.flatnonzero(is_space[1:] != is_space[:-1])  # before each word, and at its last byte

@@ -3,4 +3,4 @@
 ZIP_MAGIC = b"PK\x03\x04"
 RTF_MAGIC = b"{\\rtf"
 OFFICE_MAGICS = (ZIP_MAGIC, RTF_MAGIC)
-"""How all payloads begin that `extract_office` reads."""
+"""The first bytes of all payloads that `extract_office` reads."""

@@ -1,4 +1,4 @@
-"""Office files and books that are ZIP files, and which format the bytes of a payload are in."""
+"""Readers of OpenDocument, EPUB and Office Open XML, and detection of a payload's office format."""
 
 import re
 from dataclasses import replace
@@ -24,7 +24,7 @@ from nwx.model import Extract
 
 CONTENT = "content.xml"
 MIME_TYPES = (b"application/vnd.oasis.opendocument.", b"application/vnd.sun.xml.")
-"""How the types of such files begin."""
+"""The prefixes of OpenDocument media types."""
 
 _MOST_SPACES = 100
 _SKIPPED = frozenset(("tracked-changes", "scripts", "automatic-styles", "font-face-decls", "forms"))
@@ -47,7 +47,7 @@ def encrypted(parts: Parts) -> bool:
 
 
 class _Content(XmlHandler):
-    """Takes the body of a document."""
+    """Collects the body of an OpenDocument document."""
 
     def __init__(self, text: OfficeText) -> None:
         self._text = text
@@ -116,7 +116,7 @@ CONTAINER = "META-INF/container.xml"
 MIME_TYPE = b"application/epub+zip"
 
 _MOST_CHAPTERS = 5_000
-_BOOK = "http://book.invalid/"  # its parts lie there while a chapter is read (RFC 2606)
+_BOOK = "http://book.invalid/"  # the base URL of a book's parts (RFC 2606)
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 
 
@@ -142,7 +142,7 @@ def _read_chapter(parts: Parts, text: OfficeText, payload: ExtractPayload, name:
         return
     parts.check_time()
     data = parts.read(name, payload.limits.bytes)
-    # an entity that is declared here means nothing to a parser of HTML
+    # an HTML parser ignores entity declarations
     page = extract_html(
         replace(payload, data=data, url=f"{_BOOK}{name}", content_type=_PAGES[0], charset="")
     )
@@ -169,7 +169,7 @@ class _Container(XmlHandler):
 
 
 class _Package(XmlHandler):
-    """Collects the contents of an EPUB package: its files by id, and the reading order."""
+    """Collects the chapters of an EPUB package: its files by id, and the reading order."""
 
     def __init__(self) -> None:
         self._pages: dict[str, str] = {}
@@ -182,7 +182,7 @@ class _Package(XmlHandler):
             self._order.append(attributes.get("idref", ""))
 
     def chapters(self) -> list[str]:
-        """Return the references to the chapters, each once."""
+        """Return the references of the chapters in reading order, each once."""
         ids = dict.fromkeys(id for id in self._order if id in self._pages)
         return [self._pages[id] for id in ids or self._pages]
 
@@ -249,7 +249,7 @@ class _Ids(XmlHandler):
 
 
 class _Paragraphs(XmlHandler):
-    """Takes the paragraphs of a document or a slide."""
+    """Collects the paragraphs of a document or slide."""
 
     def __init__(self, text: OfficeText, relations: Relations) -> None:
         self._text, self._relations = text, relations
@@ -290,7 +290,7 @@ class _Paragraphs(XmlHandler):
             self._is_title = attributes.get("type", "") in _TITLE_PLACEHOLDERS
         elif name == "sp":
             self._is_title = False
-        elif name == "Fallback":  # says again what stands beside it
+        elif name == "Fallback":  # repeats the content of its sibling `Choice`
             self._fallbacks += 1
 
     def end(self, name: str) -> None:
@@ -324,7 +324,7 @@ class _Paragraphs(XmlHandler):
         return self._relations.addresses.get(attributes.get("id", ""), "")
 
     def _follow_field(self, kind: str) -> None:
-        """Take a part of a complex field: its begin, the end of its instruction, or its end."""
+        """Process a `fldChar`: a complex field's begin, the end of its instruction, or its end."""
         if kind == "begin":
             self._instruction = ""
         elif kind == "separate":
@@ -366,6 +366,6 @@ def _read_zip(text: OfficeText, payload: ExtractPayload) -> None:
         elif any(name.startswith(_OPENXML) for name in parts.names):
             read_openxml(parts, text)
         else:
-            problems.clear()  # any other zip file has no text to be had
+            problems.clear()  # other ZIP files are not office files
     finally:
         text.problems.extend(problems)

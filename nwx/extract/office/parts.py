@@ -1,4 +1,4 @@
-"""The parts of an office file: entries of a zip file, untrusted, and their XML as events."""
+"""The parts of an office file: entries of an untrusted ZIP file, and their XML as events."""
 
 import struct
 import zipfile
@@ -17,7 +17,7 @@ _HEAD = struct.Struct("<4s5H3I2H")
 _DIRECTORY_MAGIC = b"PK\x01\x02"
 _MOST_ENTRIES = 10_000
 _STEP = 1 << 16
-_MOST_UNPACKED = 1 << 18  # of a piece handed on
+_MOST_UNPACKED = 1 << 18  # bytes of a piece
 _STORED, _DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 _ENCRYPTED, _SIZES_FOLLOW = 0x01, 0x08
 _BROKEN = (
@@ -28,7 +28,7 @@ _BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Where the bytes of an entry begin, and how many they are where it is stored unpacked."""
+    """The offset of an entry's data, its method, and its stored size, None if unknown."""
 
     start: int
     method: int
@@ -37,7 +37,7 @@ class _Entry:
 
 
 class Parts:
-    """The parts of an office file by name; `problems` grows while they are read."""
+    """The parts of an office file by name; reading them appends to `problems`."""
 
     def __init__(self, payload: ExtractPayload, problems: list[str]) -> None:
         self._data = memoryview(payload.data)
@@ -55,9 +55,9 @@ class Parts:
         return name in self._entries
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Yield an unpacked part in pieces; nothing for a missing part.
+        """Yield the unpacked data of a part in pieces; nothing for a missing part.
 
-        Raises Stop if the payload has reached its limit of bytes or time.
+        Raises Stop if the limit of unpacked bytes or time is reached.
         """
         entry = self._entries.get(name)
         if entry is None:
@@ -76,13 +76,13 @@ class Parts:
             yield piece
 
     def check_time(self) -> None:
-        """Raise Stop where half of the time for the payload is over; the rest is for the text."""
+        """Raise Stop if half of the payload's time is over; the rest is for the text."""
         limits = self._payload.limits
         if self._payload.clock() > self._payload.deadline - limits.seconds / 2:
             raise Stop(f"time: more than {limits.seconds / 2:g} seconds, the rest was left out")
 
     def read(self, name: str, limit: int) -> bytes:
-        """Return the first bytes of a part, b"" without one."""
+        """Return the first `limit` bytes of a part, b"" if it is missing."""
         found = bytearray()
         for piece in self.pieces(name):
             found += piece
@@ -131,7 +131,7 @@ class Parts:
 
 
 def _entry(data: bytes, offset: int) -> _Entry | None:
-    """Return the entry with its head at an offset, None without a head there."""
+    """Return the entry whose local header is at an offset, None without one."""
     if not 0 <= offset <= len(data) - _HEAD.size:
         return None
     magic, _, flags, method, _, _, _, packed, _, name, extra = _HEAD.unpack_from(data, offset)
@@ -142,7 +142,7 @@ def _entry(data: bytes, offset: int) -> _Entry | None:
 
 
 def _recovered(data: bytes) -> Iterator[tuple[str, _Entry]]:
-    """Yield entries by their heads, wherever they are."""
+    """Yield the entries found by searching for local headers."""
     position = data.find(ZIP_MAGIC)
     for _ in range(_MOST_ENTRIES):
         if position < 0:
@@ -157,7 +157,7 @@ def _recovered(data: bytes) -> Iterator[tuple[str, _Entry]]:
 
 
 Attributes = Mapping[str, str]
-"""Values by local name."""
+"""Attribute values by local name."""
 
 _DEEPEST = 2_000
 _LONGEST_TOKEN = 4 * MIB
@@ -165,20 +165,20 @@ _LONGEST_FIELD = 10_000
 
 
 class _DeclaredEntityError(Exception):
-    """The XML declares entities, which office files do not, but bombs do."""
+    """The XML declares entities, as only XML bombs do."""
 
 
 class XmlHandler:
-    """Takes the events of a part, in order; those that it does not override mean nothing to it."""
+    """Receives the events of a part, in order; events without an override are ignored."""
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """Take the start of an element."""
+        """Process the start of an element."""
 
     def end(self, name: str) -> None:
-        """Take the end of an element."""
+        """Process the end of an element."""
 
     def data(self, text: str) -> None:
-        """Take text."""
+        """Process character data."""
 
 
 def read_xml(parts: Parts, name: str, handler: XmlHandler) -> None:
@@ -217,7 +217,7 @@ def _parser(handler: XmlHandler) -> expat.XMLParserType:
             raise RecursionError
         if ":" in name:
             name = name.rpartition(":")[2]
-        # `r:id` counts before `id`
+        # `r:id` takes precedence over `id`
         if prefixed := [key for key in attributes if ":" in key]:
             attributes |= {key.rpartition(":")[2]: attributes[key] for key in prefixed}
         start_of(name, attributes)
@@ -239,7 +239,7 @@ def _refuse_entities(*_: object) -> None:
 
 
 class FieldReader(XmlHandler):
-    """Takes the text of named elements; `found` has the first of each name that is not empty."""
+    """Collects the text of named elements; `found` has the first non-empty one of each name."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
@@ -264,11 +264,11 @@ class FieldReader(XmlHandler):
             self._length += len(text)
 
 
-_INITIAL_CREATOR = "initial-creator"  # of OpenDocument, where `creator` is who edited last
+_INITIAL_CREATOR = "initial-creator"  # of OpenDocument, where `creator` is the last editor
 
 
 def office_metadata(parts: Parts, name: str) -> Metadata:
-    """Return the metadata of the file in a part."""
+    """Return the file's metadata, read from the part `name`."""
     names = ("title", "creator", "description", "language", _INITIAL_CREATOR)
     reader = FieldReader(names)
     read_xml(parts, name, reader)
@@ -317,7 +317,7 @@ class _RelationReader(XmlHandler):
 
 
 def relations_of(parts: Parts, name: str) -> Relations:
-    """Return the relations of a part, the relations of the file for ""."""
+    """Return the relations of a part; those of the whole file for ""."""
     reader = _RelationReader(dirname(name))
     read_xml(parts, join(dirname(name), "_rels", f"{basename(name)}.rels"), reader)
     return reader.found

@@ -9,7 +9,7 @@ from nwx.extract.office.text import OfficeText, Stop
 from nwx.extract.page import ExtractPayload
 
 _DEEPEST = 5_000
-_CHECKED = 4_096  # tokens between two looks at the clock
+_CHECKED = 4_096  # tokens between two checks of the time
 _LONGEST_FIELD = 10_000
 _TOKEN = re.compile(
     rb"\\([A-Za-z]{1,32})(-?[0-9]{1,9})? ?|\\'([0-9A-Fa-f]{2})|\\(.)|([{}])|[\r\n\x00]+"
@@ -37,7 +37,7 @@ _CODECS = {
     **{186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437", 255: "cp437"},
 }
 _CHARACTER_SETS = {"ansi": "cp1252", "mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
-"""What a file is in as a whole, unless `ansicpg` names a code page."""
+"""The default codec of a file by control word, unless `ansicpg` names a code page."""
 
 _PAGES = {
     **{page: f"cp{page}" for page in (437, 850, 852, 866, 874, 932, 936, 949, 950)},
@@ -56,12 +56,12 @@ def read_rtf(text: OfficeText, payload: ExtractPayload) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What holds within a pair of braces."""
+    """The state within a pair of braces."""
 
-    target: str = ""  # "": the text; else where characters go, or the name of what is skipped
+    target: str = ""  # destination: "" is the text, else a field, or a name that is skipped
     codec: str = ""
-    fallback: int = 1  # characters that stand behind \u for older readers
-    result_at: int = -1  # where the text of a link begins
+    fallback: int = 1  # characters after \u for older readers
+    result_at: int = -1  # start of a link's text
 
 
 class _Reader:
@@ -74,7 +74,7 @@ class _Reader:
         self._group = _Group()
         self._groups: list[_Group] = []
         self._too_deep = 0
-        self._bytes = bytearray()  # in the codec of the group, not decoded yet
+        self._bytes = bytearray()  # not decoded yet, in the codec of the group
         self._to_skip = 0
         self._high = ""  # the first half of a surrogate pair
         self._is_optional = self._is_heading = False
@@ -83,7 +83,7 @@ class _Reader:
         self._lengths = dict.fromkeys((*_FIELDS, "fldinst"), 0)
 
     def read(self) -> None:
-        """Read to the end, or to where a limit is reached."""
+        """Read to the end, or until a limit is reached."""
         position = tokens = 0
         latest = self._payload.deadline - self._payload.limits.seconds / 2
         try:
@@ -103,7 +103,7 @@ class _Reader:
             self._text.problems.append("office: the RTF ends within a group, it is cut off")
 
     def _take(self, match: re.Match[bytes]) -> int:
-        """Take a token; return the number of binary bytes that follow it."""
+        """Process a token; return the number of binary bytes that follow it."""
         word, number, code, symbol, brace, plain, _ = match.groups()
         if plain:
             self._take_bytes(plain)

@@ -1,4 +1,4 @@
-"""Sheets of an Office Open XML workbook: a line a row."""
+"""Sheets of an Office Open XML workbook, one line per row."""
 
 import re
 from datetime import date, timedelta
@@ -21,7 +21,7 @@ _LONGEST_NUMBER = 40
 _DAY_SECONDS = 86_400
 _MOST_DAYS = 2_958_466  # 10000-01-01
 _LEAP_DAY_1900 = 60
-"""The day that 1900 did not have, and that spreadsheets count."""
+"""The day number of 29 February 1900, which did not exist but is counted in spreadsheets."""
 
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.I)
 _ELAPSED = re.compile(r"\[(h+|m+|s+)\]", re.I)
@@ -47,7 +47,7 @@ _BUILT_IN: Final = {
     22: CellFormat.MOMENT,
     46: CellFormat.ELAPSED,
 }
-"""The formats that have a number and no code; some of 27 to 58 differ by language."""
+"""Built-in formats by number, which have no code; some of 27 to 58 depend on the language."""
 
 
 def format_of(code: str) -> CellFormat:
@@ -70,13 +70,13 @@ class CellStyles(XmlHandler):
         self._in_cells = False
 
     def shown_as(self, style: str) -> CellFormat:
-        """Return the format of the style that a cell names by its number."""
+        """Return the format of a cell's style, given its number."""
         number = int(style) if style.isascii() and style.isdigit() and len(style) < 9 else -1
         found = 0 <= number < len(self._formats)
         return self._formats[number] if found else CellFormat.NUMBER
 
     def start(self, name: str, attributes: Attributes) -> None:
-        """Take a format code, or the format of a style of cells."""
+        """Collect a format code, or the format of a cell style."""
         if name == "numFmt" and len(self._codes) < _MOST_STYLES:
             self._codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")
         elif name == "cellXfs":
@@ -142,7 +142,7 @@ _TRUE = frozenset(("1", "true"))
 
 
 def read_workbook(parts: Parts, text: OfficeText, name: str, relations: Relations) -> None:
-    """Add the sheets of a workbook to a text, in their order."""
+    """Add the sheets of a workbook to a text, in order."""
     strings = _SharedStrings(parts.problems)
     for other in relations.of_kind("sharedStrings") or ["xl/sharedStrings.xml"]:
         read_xml(parts, other, strings)
@@ -166,7 +166,7 @@ def _sheet_parts(parts: Parts) -> list[str]:
 
 
 class _SheetNames(XmlHandler):
-    """Collects names and relation ids of the sheets, and from when days are counted."""
+    """Collects names and relation ids of the sheets, and the epoch of day numbers."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, str]] = []
@@ -220,7 +220,7 @@ class _SharedStrings(XmlHandler):
 
 
 class _Rows(XmlHandler):
-    """Takes the rows of a sheet."""
+    """Adds the rows of a sheet to the text."""
 
     def __init__(
         self, text: OfficeText, strings: list[str], styles: CellStyles, relations: Relations

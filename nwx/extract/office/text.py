@@ -1,4 +1,4 @@
-"""The text of an office file while it is read: blocks, headings and links, within limits."""
+"""Collects the text of an office file: blocks, headings and links, within limits."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from nwx.model import Extract
 from nwx.values.urls import A
 
 
-class Stop(Exception):  # noqa: N818 - what was read until then counts
-    """A reached limit; the content read before it is kept. The message is a problem, or empty."""
+class Stop(Exception):  # noqa: N818 - the content read before it is kept
+    """A limit was reached; the content read before is kept. The message is a problem, or empty."""
 
 
 _LONGEST_FIELD = 5_000
@@ -33,31 +33,31 @@ class OfficeText:
     def __init__(self, payload: ExtractPayload) -> None:
         self._payload = payload
         self._pieces: list[str] = []
-        self._left = payload.limits.characters + 1  # one more tells that something was cut
+        self._left = payload.limits.characters + 1  # one more shows that text was cut
         self.headings: list[str] = []
         self._links: list[RawLink] = []
         self.metadata = Metadata()
         self.problems: list[str] = []
 
     def add(self, text: str) -> None:
-        """Add characters; raises Stop after the last that is kept."""
+        """Add characters; raises Stop when the limit is exceeded."""
         self._pieces.append(text)
         self._left -= len(text)
         if self._left <= 0:
             raise Stop
 
     def end_block(self) -> None:
-        """End a paragraph, a row or the like."""
+        """End a block: a paragraph, a row etc."""
         if self._pieces and self._pieces[-1] != BLOCK:
             self._pieces.append(BLOCK)
 
     @property
     def mark(self) -> int:
-        """Where the text is, for `since`."""
+        """The current position in the text, for `since`."""
         return len(self._pieces)
 
     def since(self, mark: int) -> str:
-        """Return the text added since a mark, as one line, cut where it is long."""
+        """Return the text added since a mark, as one line, cut to `_LONGEST_FIELD` characters."""
         pieces, length = [], 0
         for piece in self._pieces[mark:]:
             pieces.append(piece)
@@ -67,12 +67,12 @@ class OfficeText:
         return clean_line("".join(pieces).replace(BLOCK, " ")[:_LONGEST_FIELD])
 
     def add_heading(self, heading: str) -> None:
-        """Add a heading, which is part of the text already."""
+        """Add a heading, whose characters were added to the text before."""
         if heading and len(self.headings) < self._payload.limits.headings:
             self.headings.append(heading)
 
     def add_link(self, reference: str, text: str) -> None:
-        """Add a link; those beyond the limit are counted only as being there."""
+        """Add a link; at most about twice the limit is kept, to detect that it was exceeded."""
         if len(self._links) <= 2 * self._payload.limits.links:
             self._links.append((A, reference, text))
 
