@@ -1,4 +1,4 @@
-"""Checksums of archive files, and what their packages declare of them."""
+"""Checksums of archive files, and comparison with the values their packages declare."""
 
 import hashlib
 import sys
@@ -22,8 +22,8 @@ _CHUNK_BYTES = 1 << 20
 class Contents:
     """Size and CRC-32 of a file ("" for standard input), and mismatches with declared values.
 
-    `errors` are of a WARC in a WACZ: kind `zip` if the checksum in the ZIP file does not match,
-    kind `digest` if the one in `datapackage.json` does not.
+    `errors` occur for WARCs in a WACZ: kind `zip` if the CRC in the ZIP file does not match, kind
+    `digest` if the digest in `datapackage.json` does not.
     """
 
     checksum: str
@@ -49,9 +49,9 @@ def contents_of(source: ArchiveSource) -> Contents:
 def checksum(source: ArchiveSource) -> str:
     """Return size and CRC-32 of a file, "" for standard input.
 
-    Enough to recognize another file of the same name, and several times as fast as a cryptographic
-    hash. For an address only the first and last MiB are fetched. Raises SourceError if the file
-    cannot be read.
+    Sufficient to recognize another file of the same name, and several times as fast as a
+    cryptographic hash. For an address only the first and last MiB are read. Raises SourceError if
+    the file cannot be read.
     """
     return contents_of(source).checksum
 
@@ -70,7 +70,7 @@ def checksum_of_start(source: ArchiveSource, size: int) -> str:
 def checksum_of_grown(source: ArchiveSource, known: str) -> str | None:
     """Return the checksum of a file that had the checksum `known` when it was smaller.
 
-    None if it begins with other bytes, which is checked unless the file is `growing`. Raises
+    None if it no longer begins with the same bytes; not checked if the file is `growing`. Raises
     SourceError if the file cannot be read.
     """
     size, _, crc = known.partition("-")
@@ -98,7 +98,7 @@ def _read(source: ArchiveSource) -> Iterator[BinaryIO]:
 
 
 class _Summed:
-    """Size, CRC-32 and a digest of bytes; `is_whole` until a damaged place ends them."""
+    """Size, CRC-32 and a digest of bytes; `is_whole` unless reading them met damage."""
 
     def __init__(self, algorithm: str) -> None:
         self.size = self.crc = 0
@@ -115,7 +115,7 @@ class _Summed:
                 if self._hasher is not None:
                     self._hasher.update(block)
         except FormatError:
-            self.is_whole = False  # whoever reads the records tells why
+            self.is_whole = False  # the reader of the records reports the reason
 
     @property
     def checksum(self) -> str:

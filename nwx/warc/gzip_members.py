@@ -1,7 +1,7 @@
 """Members of archive files: gzip members, zstd frames (`frames`), or one plain body.
 
-A member is read through a window, `data[pos:]`, that `more` advances. The window never exceeds
-a few pieces, however long a member or hostile its compression is.
+A member is read through a window, `data[pos:]`, that `more` advances. The window never exceeds a
+few pieces, however long the member or hostile its compression.
 """
 
 import re
@@ -17,15 +17,15 @@ from isal.isal_zlib import crc32
 from nwx.values.codings import INFLATE_ERRORS, salvage
 from nwx.warc.stored_bytes import BLOCK_BYTES, Raw, RecordFault
 
-# isal asks for memory of this size at once, which has to be less than what the system gives and
-# takes back each time (`nwx.bulk.resources`)
+# isal allocates this size at once; it must be below the size that the allocator returns to the
+# system each time (`nwx.bulk.resources`)
 _PIECE_BYTES = 1 << 18
 _SALVAGED_BYTES = 1 << 20
 _PROBE_BYTES = 1 << 14
 
 _LEAST_MEMBER_BYTES = 18  # head and trailer
 _WHOLE_BYTES = 1 << 20  # of a member that is inflated in one call
-_UNSURE_FLAGS = 0xE2  # a checksum of the head, which libdeflate passes over, and reserved ones
+_UNSURE_FLAGS = 0xE2  # the head's checksum, which libdeflate does not check, and reserved ones
 _TRAILER = Struct("<II")
 
 _BACK_ALLOWANCE = 1 << 26
@@ -34,14 +34,14 @@ _FIRST_SLICE = 1 << 14
 GZIP_MAGIC = b"\x1f\x8b\x08"
 _search_magic = re.compile(re.escape(GZIP_MAGIC)).search  # twice as fast as `find`
 
-# How a record begins; what is found in damaged files has to look like this.
+# The start of a record, as required in damaged files.
 RECORD_START = re.compile(
     rb"WARC/\d\.\d+[ \t]*\r?\n|"
     rb"[a-zA-Z][a-zA-Z0-9+.-]*:[^\r\n]{0,16384} "
     rb"(?:[\w.:-]+ (?:\d{8,20}[a-zA-Z]{0,10}|[\da-f]{32,40})|\d{14} [\d.]{7,15})"
     rb" [^\r\n]{0,200}[ ]-?\w+\r?\n"
 )
-# as far as that can be told from the first bytes of it
+# the same, as far as the first bytes show it
 _FIRST_BYTES = 64
 _MAY_START = re.compile(rb"[a-zA-Z][a-zA-Z0-9+.-]*(?::[^\r\n]*)?\Z")
 
@@ -82,17 +82,17 @@ class Members(ABC):
 
     @abstractmethod
     def next(self) -> bool:
-        """Go to the next member, over the rest of this one; False at the end of the file."""
+        """Advance to the next member, skipping the rest of this one; False at the end of file."""
 
     def next_whole(self) -> bytearray | None:
-        """Advance to the next member and return all of it; None if `next` has to be called.
+        """Advance to the next member and return all of it; None if `next` must be called instead.
 
-        `take` makes it the window.
+        The caller may make it the window with `take`.
         """
         return None
 
     def take(self, whole: bytearray) -> None:
-        """Take what `next_whole` returned as the window."""
+        """Use the result of `next_whole` as the window."""
         self.data = bytes(whole)
 
     @abstractmethod
@@ -123,10 +123,9 @@ class Members(ABC):
             self.faults.append(fault)
 
     def _break(self, message: str) -> None:
-        """End a damaged member, and go back to where a good member may begin inside it.
+        """End a damaged member, and go back to search for good members inside it.
 
-        The distance is bounded by the bytes read, so that a file of nested members takes linear
-        time.
+        The total distance is bounded by the bytes read, so that nested members take linear time.
         """
         raw = self.raw
         self._finish(RecordFault(self.start, self.coding, message))
@@ -136,7 +135,7 @@ class Members(ABC):
             raw.pos -= back
 
     def skip(self) -> None:
-        """Go over the rest of the member."""
+        """Skip the rest of the member."""
         while not self.ended:
             self._piece()
 
@@ -190,12 +189,12 @@ class GzipMembers(Members):
         return True
 
     def next_whole(self) -> bytearray | None:
-        """Inflate the next member in one call and return it; None if `next` has to be called.
+        """Inflate the next member in one call and return it; None if `next` must be called.
 
-        It is complete if it ends right before the next magic number. libdeflate fails on a
-        truncated member, so a magic number inside a member is not taken for its end; if other bytes
-        stand between two members, the bytes before the magic number are not the trailer of the
-        first, or repeat it.
+        It is complete if it ends directly before the next magic number. libdeflate fails on a
+        truncated member, so a magic number inside a member is not taken for its end. If other bytes
+        lie between two members, the bytes before the magic number are not the first one's trailer,
+        or repeat it.
         """
         raw = self.raw
         if len(raw.data) - raw.pos < len(GZIP_MAGIC):
@@ -223,7 +222,7 @@ class GzipMembers(Members):
         return whole
 
     def _next_magic(self) -> int:
-        """Return the position of the next magic number, the end of file if near, or -1."""
+        """Return the position of the next magic number, or of the end of file if near, else -1."""
         raw = self.raw
         found = _search_magic(raw.data, raw.pos + _LEAST_MEMBER_BYTES)
         rest = len(raw.data) - raw.pos
@@ -250,8 +249,8 @@ class GzipMembers(Members):
         while True:
             taken: bytes | memoryview = b""
             if decoder.needs_input:
-                # what the decoder leaves over it copies: so ask for no more
-                # than the member is likely to have
+                # the decoder copies unused input, so pass no more than the
+                # member is likely to have
                 taken = self.raw.view(max(_FIRST_SLICE, self._taken))
                 if not taken:
                     return self._cut_off()
@@ -275,12 +274,12 @@ class GzipMembers(Members):
         """Return the data that can be salvaged from a damaged member."""
         saved = b"" if self._taken else salvage(bytes(taken), 31, _SALVAGED_BYTES)
         self._break(f"the gzip member is damaged ({error.strip() or 'wrong data'})")
-        self.end = self.start  # where it ends is not to be known
+        self.end = self.start  # its end is unknown
         return saved
 
 
 def search_member(raw: Raw, magic: bytes, good: Callable[[Raw], bool]) -> bool:
-    """Go to the next place that has the magic and that a look inside confirms."""
+    """Advance to the next magic number that `good` confirms; False at the end of the file."""
     while True:
         found = raw.data.find(magic, raw.pos)
         if found < 0:
@@ -297,7 +296,7 @@ def search_member(raw: Raw, magic: bytes, good: Callable[[Raw], bool]) -> bool:
 def starts_gzip_record(raw: Raw) -> bool:
     """Return whether a gzip member with a record begins at the next byte.
 
-    Inflates only the bytes needed to decide: hostile files have a candidate at every other byte.
+    Inflates only the bytes needed to decide: hostile files have candidates at every other byte.
     """
     start = raw.peek(_PROBE_BYTES)
     if len(start) < 18 or not start.startswith(GZIP_MAGIC) or start[3] & 0xE0:

@@ -1,4 +1,4 @@
-"""Members of a stored file (gzip members, zstd frames, plain body), and records by their offset."""
+"""Members of a file of any compression (gzip, zstd, none), and access to records by offset."""
 
 import io
 import re
@@ -29,7 +29,7 @@ _WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
 
 
 class ZstdMembers(Members):
-    """Frames of a zstd file, with or without a dictionary in front (WARC-zstd 1.0).
+    """Frames of a zstd file, with or without a leading dictionary (WARC-zstd 1.0).
 
     Frames are decoded block by block; a block inflates to at most 128 KiB.
     """
@@ -70,7 +70,7 @@ class ZstdMembers(Members):
         return search_member(raw, ZSTD_MAGIC, self.starts_record)
 
     def starts_record(self, raw: Raw) -> bool:
-        """Whether a frame begins at the next byte, and in it a record."""
+        """Return whether a frame with a record begins at the next byte."""
         start = raw.peek(_MOST_HEAD_BYTES)
         if not start.startswith(ZSTD_MAGIC):
             return False
@@ -100,7 +100,7 @@ class ZstdMembers(Members):
         return b""
 
     def _next_block(self) -> bytes:
-        """Return the next block of the frame with its head, the checksum after the last."""
+        """Return the next block of the frame with its head; the last with the checksum."""
         head = self.raw.peek(3)
         number = int.from_bytes(head, "little")
         size = 1 if number >> 1 & 3 == 1 else number >> 3
@@ -118,7 +118,7 @@ class ZstdMembers(Members):
             piece = self._decoder.decompress(stored)
         except zstd.ZstdError as error:
             self._break(f"the zstd frame is damaged ({error})")
-            self.end = self.start  # where it ends is not to be known
+            self.end = self.start  # its end is unknown
             return b""
         if not self._blocks_left and not self.ended:
             self._finish()
@@ -126,7 +126,7 @@ class ZstdMembers(Members):
 
 
 def _frame_head(start: bytes) -> tuple[int, bool]:
-    """Return the size of a frame's head (RFC 8878, 3.1.1.1), and if a checksum ends it."""
+    """Return the size of a frame's head (RFC 8878, 3.1.1.1), and whether it has a checksum."""
     descriptor = start[4] if len(start) > 4 else 0
     single = descriptor >> 5 & 1
     content = (1 if single else 0, 2, 4, 8)[descriptor >> 6]
@@ -135,14 +135,14 @@ def _frame_head(start: bytes) -> tuple[int, bool]:
 
 
 def has_dictionary(front: bytes) -> bool:
-    """Return whether a file that begins with `front` has a dictionary in front."""
+    """Return whether a file that begins with `front` has a leading dictionary."""
     return front[8:12] in (ZSTD_MAGIC, _DICTIONARY_MAGIC)
 
 
 def read_dictionary(raw: Raw) -> bytes:
     """Return the dictionary at the start of a file, b"" if it has none.
 
-    The magic in front of it may be damaged.
+    The magic number before it may be damaged.
     """
     head = raw.peek(12)
     if len(head) < 12 or not (head[:4] == _DICTIONARY or has_dictionary(head)):
@@ -164,7 +164,7 @@ __all__ = ["READ_FAILURES", "RECORD_START", "Members", "open_members"]
 
 _FRONT_BYTES = 1 << 15
 _UNSEEKABLE_FRONT_BYTES = 1 << 20
-# Where a record may begin in a file whose front is damaged.
+# Possible starts of a record in a file whose front is damaged.
 _BEGINNING = re.compile(
     re.escape(GZIP_MAGIC)
     + b"|"
@@ -177,7 +177,7 @@ _FILLING = re.compile(rb"[\r\n\0]*")
 
 
 def open_members(handle: BinaryIO, start: int = 0) -> Members:
-    """Return the members of a file of any compression.
+    """Return the members of a file, with the compression detected from its content.
 
     They begin at `start` if a member can begin there, else at 0; the caller must expect both. If
     the front of the file is damaged, the first recognizable record determines the compression.
@@ -197,7 +197,7 @@ def open_members(handle: BinaryIO, start: int = 0) -> Members:
 
 
 def _magic(front: bytes) -> bytes | None:
-    """Return the magic of a file's compression, b"" if uncompressed, None if unknown."""
+    """Return the magic number of a file's compression, b"" if uncompressed, None if unknown."""
     if front.startswith(GZIP_MAGIC[:2]):
         return GZIP_MAGIC
     if front.startswith(ZSTD_MAGIC, _skipped(front)) or has_dictionary(front):
@@ -207,7 +207,7 @@ def _magic(front: bytes) -> bytes | None:
 
 
 def _skipped(front: bytes) -> int:
-    """Return where the skippable frames of zstd end that a file begins with."""
+    """Return the end of the skippable zstd frames at the start of a file."""
     place = 0
     while SKIPPABLE.match(front, place) and len(front) >= place + 8:
         place += 8 + struct.unpack_from("<I", front, place + 4)[0]
@@ -215,7 +215,7 @@ def _skipped(front: bytes) -> int:
 
 
 def _magic_behind(raw: Raw, handle: BinaryIO) -> bytes:
-    """Return the compression magic of the first record after a damaged front."""
+    """Return the compression magic number of the first record after a damaged front."""
     if handle.seekable():
         handle.seek(0)
         raw = Raw(handle)
@@ -239,7 +239,7 @@ def _magic_behind(raw: Raw, handle: BinaryIO) -> bytes:
 
 
 def _rewound(raw: Raw, handle: BinaryIO) -> Raw:
-    """Return the bytes of a file from its start, once more where they have gone by."""
+    """Return the bytes of a file from its start again, if it is seekable."""
     if not handle.seekable():
         return raw
     handle.seek(0)
@@ -257,7 +257,7 @@ _START_BYTES = 20_000
 
 
 def record_at(handle: BinaryIO, offset: int) -> io.BufferedReader | None:
-    """Return the decompressed bytes from the record at an offset to the end of the file.
+    """Return the decompressed bytes from the record at an offset to the end of its member.
 
     Closing it closes the file. None if the offset has no record; the file then stays open.
     """
@@ -266,9 +266,9 @@ def record_at(handle: BinaryIO, offset: int) -> io.BufferedReader | None:
 
 
 def is_damaged(record: io.BufferedReader) -> bool:
-    """Return whether the bytes read so far of a record come from damaged data.
+    """Return whether damage was found in the data of a record read so far.
 
-    Salvaged bytes of such data are returned by reads all the same.
+    Reads return the bytes salvaged from such data anyway.
     """
     return isinstance(record.raw, _RecordStream) and record.raw.is_damaged()
 
@@ -276,8 +276,8 @@ def is_damaged(record: io.BufferedReader) -> bool:
 def _reach(members: Members, offset: int) -> bool:
     """Advance to the record at an offset; False if it is missing.
 
-    The offset is the offset of the member. In a member with several records, the later ones are
-    counted on from there by inflated bytes, as in the import (`nwx.warc.scanner`).
+    The offset is that of the member; the offsets of additional records in a member continue in
+    inflated bytes, as in the import (`nwx.warc.scanner`).
     """
     while members.next():
         start = members.start if members.coding else 0
@@ -291,7 +291,7 @@ def _reach(members: Members, offset: int) -> bool:
 
 
 def _forward(members: Members, inflated: int) -> bool:
-    """Go on within a member to a number of inflated bytes; False where it ends before."""
+    """Advance within a member to a position in inflated bytes; False if it ends before."""
     while members.inflated + len(members.data) <= inflated:
         members.pos = len(members.data)
         if not members.more():
@@ -327,7 +327,7 @@ class _RecordStream(io.RawIOBase):
         return len(piece)
 
     def is_damaged(self) -> bool:
-        """Return whether the member did not end in good order."""
+        """Return whether the member did not end properly."""
         return self._members.broken
 
     def close(self) -> None:

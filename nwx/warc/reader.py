@@ -1,4 +1,4 @@
-"""Captures out of archive files, whatever their format, compression and state."""
+"""Reads captures from archive files of any format and compression, damaged ones included."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ _TEXTUAL = frozenset(("html", "text", "pdf", "office"))
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much of a record is worth holding: stored body, and decoded payload."""
+    """The maximum bytes kept of a record: of its stored body, and of its decoded payload."""
 
     body_bytes: int = 16 << 20
     payload_bytes: int = 16 << 20
@@ -48,8 +48,8 @@ class ReadLimits:
 class StoredPayload(NamedTuple):
     """A payload without its codings.
 
-    `charset` is from the HTTP head, "" if missing. `truncated`: the payload exceeds the limits.
-    `problem` describes a fault in the codings, "" if none.
+    `charset` is the HTTP header's, "" if missing. `truncated` means that the payload exceeds the
+    limits. `problem` describes a fault in the codings, "" if none.
     """
 
     data: bytes
@@ -59,10 +59,10 @@ class StoredPayload(NamedTuple):
 
 
 class CaptureRecord:
-    """A capture, with its body if `kept`, and the `further` digests of its payload.
+    """A capture, with its body if `kept`, and additional digests of its payload (`further`).
 
-    `resume_at` is an offset to start a reader at: exactly the records before it are complete with
-    this capture.
+    `resume_at` is an offset for starting a reader: with this capture, exactly the records before it
+    are complete.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class CaptureRecord:
         self._limit = limit
 
     def payload(self) -> StoredPayload:
-        """Return the payload, decoded; an empty one where the body was not kept."""
+        """Return the decoded payload; empty if the body was not kept."""
         decoded = decode_body(self._head, self._body, self._limit)
         charset = charset_of(self._head.text(b"content-type"))
         cut = decoded.cut or not self._whole
@@ -113,7 +113,7 @@ class CaptureRecord:
 
     @property
     def head(self) -> HttpHead:
-        """The head of the response, NO_HEAD if it has none."""
+        """The HTTP head of the response, NO_HEAD if it has none."""
         return self._head
 
     @property
@@ -132,15 +132,15 @@ def default_keep(capture: Capture) -> bool:
 
 
 class ArchiveReader:
-    """The captures of one archive file in order, and an error for each fault.
+    """Iterates over the captures of one archive file in order, with an error for each fault.
 
-    `start` resumes at a `resume_at`; errors and captures are then the same as in an uninterrupted
-    reading from there. `records` counts the records read, by type, up to the `resume_at` of the
-    last capture (at the end of the file, all); `position` is the number of stored bytes consumed.
-    `external` reads payloads in other files; without it their records are captures of the file's
-    own bytes. With `further`, captures have the `further_digests` of their payloads. An error
-    before a capture is about the records before its `resume_at`. Reading never raises: a file that
-    cannot be opened is an error too.
+    `start` resumes at a `resume_at`, with the same errors and captures as an uninterrupted reading
+    from there. `records` counts the records read, by type, up to the `resume_at` of the last
+    capture (all at the end of the file); `position` is the number of stored bytes consumed.
+    `external` reads payloads in other files; without it, the captures have the records' own bytes.
+    With `further`, captures have the `further_digests` of their payloads. An error before a capture
+    is about the records before its `resume_at`. Reading never raises: a file that cannot be opened
+    is yielded as an error too.
     """
 
     def __init__(
@@ -176,9 +176,9 @@ class ArchiveReader:
                 yield item
 
     def with_outlinks(self) -> Iterator[CaptureRecord | ReadError | RecordedOutlinks]:
-        """Yield also the outlinks of metadata records not adjacent to their capture.
+        """Yield captures, errors, and outlinks of metadata records not adjacent to their capture.
 
-        They precede the next capture.
+        The outlinks precede the next capture.
         """
         try:
             with self._source.open() as handle:
@@ -219,7 +219,7 @@ class ArchiveReader:
                 yield record
 
     def _filled(self, record: Record, faults: list[RecordFault]) -> bool:
-        """Return whether a record has its payload, which may have had to be read elsewhere."""
+        """Read a record's payload if it is in another file; return whether the record has it."""
         if self._external is None or not is_external(record):
             return True
         fault = self._external.fill(record, self._limits.body_bytes, self._before_rest)
@@ -246,7 +246,7 @@ class ArchiveReader:
         )
 
     def _before_rest(self, record: Record) -> None:
-        """Ask for the digests of a record too long to be kept."""
+        """Request the digests needed of a record too long to be kept."""
         if digest_wanted(record):
             record.ask("sha1", record.http_head().size)
         if self._verify:

@@ -1,4 +1,4 @@
-"""A stored record of a WARC or ARC file, and the parsing of its head."""
+"""Records of WARC and ARC files, and the parsing of their heads."""
 
 import hashlib
 import re
@@ -37,11 +37,11 @@ _HTTP_URL = re.compile(rb"\s*<?https?:", re.I)
 
 
 class Record:
-    """A record: its head, as stored and its fields, its location, and the kept part of its block.
+    """A record: its head (stored bytes and fields), location, and the kept part of its block.
 
-    ARC records have the fields of a WARC response. `length` is in stored bytes, of the member or of
-    head and block. `block` has only the first bytes of a block longer than the limit; digests of
-    such blocks must be requested before the rest is read (`hashers`).
+    ARC records have the fields of a WARC response. `length` is the stored length of the member, or
+    of head and block. `block` has only the first bytes of a block longer than the limit; digests
+    of such blocks must be requested before the rest is read (`hashers`).
     """
 
     __slots__ = (
@@ -81,16 +81,16 @@ class Record:
         return request_head(self.block) if self.kind == "request" else response_head(self.block)
 
     def body(self) -> bytes | memoryview:
-        """Return the block after the HTTP head, as far as it is kept."""
+        """Return the kept part of the block, without the HTTP head."""
         return self.block[self.http_head().size :]
 
     @property
     def kept_whole(self) -> bool:
-        """Whether `block` is all of the block."""
+        """Whether `block` is the whole block."""
         return len(self.block) == self.block_length
 
     def digest(self, algorithm: str, start: int = 0) -> bytes | None:
-        """Return the digest of the block from `start` on, None where it went by unasked."""
+        """Return the digest of the block from `start`, None if it was not requested in time."""
         if self.kept_whole:
             block = self.block[start:]
             return hashlib.new(algorithm, block, usedforsecurity=False).digest()
@@ -103,13 +103,13 @@ class Record:
         self.hashers = {**(self.hashers or {}), (algorithm, start): hasher}
 
     def ask_unchunked(self, algorithm: str) -> None:
-        """Request a digest of the body without chunks, of a block longer than the kept bytes."""
+        """Request a digest of the dechunked body of a block longer than the kept bytes."""
         hasher = UnchunkedHash(algorithm)
         hasher.update(self.body())
         self.hashers = {**(self.hashers or {}), (algorithm, _UNCHUNKED): hasher}
 
     def unchunked_digest(self, algorithm: str) -> bytes | None:
-        """Return the digest of a chunked body without its chunks, None where it went by unasked."""
+        """Return the digest of the dechunked body, None if it was not requested in time."""
         if not self.kept_whole:
             return self.digest(algorithm, _UNCHUNKED)
         body = bytes(self.body())
@@ -119,14 +119,14 @@ class Record:
 
 WARC_MAGIC = b"WARC/"
 RECORD_END = b"\r\n\r\n"
-_UNCHUNKED = -1  # in place of an offset
+_UNCHUNKED = -1  # instead of an offset
 MAX_HEAD_BYTES = 1 << 20
 
 _WARC_LINE = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n")
 _ARC_DATE = re.compile(rb"\d{8,20}")
-# What stands in the place of the address and the date of odd ARC records: text
-# behind the date, a hexadecimal number for it, both in the other order. Internet
-# Archive's CDX-Writer has a file of each kind.
+# Address and date in odd ARC records: text after the date, a hexadecimal number
+# instead of it, or both in reverse order. The Internet Archive's CDX-Writer has
+# a test file of each kind.
 _ADDRESS = rb"\d{1,3}(?:\.\d{1,3}){3}|[\da-fA-F.]*:[\da-fA-F:.]+|None|unknown|-"
 _ODD_PLACE = re.compile(
     rb" (?:("
@@ -140,10 +140,10 @@ _USUAL_VERSIONS = frozenset((b"WARC/1.0", b"WARC/1.1", b"WARC/0.17", b"WARC/0.18
 _HEAD_END = b"\r\n\r\n"
 _USUAL_BYTES = 4096
 _LONGEST_NUMBER = 18
-# A byte of a head by which its shape is looked up: where the type of a record stands first, as
-# it mostly does, the one that tells "response" from "request" and others.
+# The byte of a head by which its shape is looked up: if the record type comes first, as it mostly
+# does, this byte distinguishes "response" from "request" and other types.
 _TELLING = len("WARC/1.0\r\nWARC-Type: re")
-_MOST_SHAPES = 8  # of heads that have the same byte there
+_MOST_SHAPES = 8  # of heads with the same byte there
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9-]*+")
 _KINDS = {kind.encode(): kind for kind in TYPES}
 
@@ -158,7 +158,7 @@ class Head(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """The places of the fields of a head, which has a type and a length."""
+    """The field positions of heads with the same lines, and the pattern that matches them."""
 
     places: Mapping[bytes, int]
     type_place: int
@@ -176,9 +176,9 @@ class UsualHeads:
         self._shapes: dict[int, list[_Shape]] = {}
 
     def record(self, data: bytes | bytearray, offset: int, most: int) -> Record | None:
-        """Return the record if `data` is exactly one record with a usual head, else None.
+        """Return the record if `data` is exactly one record with a known head, else None.
 
-        None too for a block of more than `most` bytes.
+        Also None for a block of more than `most` bytes.
         """
         for shape in self._shapes.get(data[_TELLING], ()) if len(data) > _TELLING else ():
             found = shape.pattern.match(data)
@@ -205,7 +205,7 @@ class UsualHeads:
         return record
 
     def head(self, data: bytes | bytearray) -> Head | None:
-        """Return what `usual_head` does."""
+        """Return the result of `usual_head`, faster for known shapes."""
         shapes = self._shapes.get(data[_TELLING], ()) if len(data) > _TELLING else ()
         for shape in shapes:
             found = shape.pattern.match(data)
@@ -228,7 +228,7 @@ class UsualHeads:
 
 @lru_cache(maxsize=256)
 def _shape_of(line_starts: tuple[bytes, ...]) -> _Shape | None:
-    """Return the shape of heads with a version and these names, None where they are not usual."""
+    """Return the shape of heads with these line starts (version, names), None if unusual."""
     version, *names = line_starts
     lower = tuple(name.lower() for name in names)
     if len(set(lower)) < len(lower) or not all(map(_NAME.fullmatch, names)):
@@ -278,8 +278,8 @@ def _head_of(fields: Fields, size: int) -> Head:
 def arc_head(line: bytes) -> Head | None:
     """Return the head of an ARC record (version 1 or 2), None if the line is invalid.
 
-    Its fields are named as in a WARC record. The date is the stored one, cut to 14 digits; a month
-    or a day of 00 is unknown, and takes its lowest value.
+    Its fields are named as in a WARC record. The date is as stored, cut to 14 digits; a month or
+    day of 00 is unknown, and becomes 01.
     """
     text = line.rstrip(b"\r\n")
     parts = text.rsplit(b" ", 4)
@@ -306,7 +306,7 @@ def _odd_arc_parts(text: bytes) -> list[bytes]:
     places = list(_ODD_PLACE.finditer(start))
     if not places or not _LAST.fullmatch(length):
         return []
-    found = places[-1]  # the last, as a URL may hold anything
+    found = places[-1]  # the last, as a URL may contain anything
     address, date = found[1] or found[4], found[2] or found[3]
     return [start[: found.start()], address, date, start[found.end() :], length]
 

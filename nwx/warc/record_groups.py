@@ -1,4 +1,4 @@
-"""Records that belong together: a capture, its request, its metadata, its external payload."""
+"""Groups of related records: a capture, its request, its metadata, its external payload."""
 
 import os
 import re
@@ -20,10 +20,10 @@ from nwx.warc.scanner import KeptBlock
 from nwx.warc.stored_bytes import RecordFault
 
 OUTLINK_BYTES = 4 << 20
-"""So much of a metadata record is read for outlinks."""
+"""The number of bytes of a metadata record that are read for outlinks."""
 
 MOST_OUTLINKS = 10_000
-"""So many outlinks of one metadata record are read."""
+"""The maximum number of outlinks read from one metadata record."""
 
 _FIELD = b"outlink:"
 _LONGEST_LINE = 8_192
@@ -31,7 +31,7 @@ _MOST_NAMES = 4
 
 
 class Outlink(NamedTuple):
-    """A URL that a crawler found in a capture, the letter of its hop, and where it found it."""
+    """A URL that a crawler found in a capture, the letter of its hop, and its context."""
 
     url: str
     hop: str
@@ -39,11 +39,11 @@ class Outlink(NamedTuple):
 
 
 class RecordedOutlinks(NamedTuple):
-    """The outlinks of a metadata record, and how to find their capture.
+    """The outlinks of a metadata record, and the data to find their capture.
 
     `offset` is the offset of the metadata record. `names` are the ids of the records it is
     concurrent to or refers to; `url` and `date` are the record's own, mostly equal to the
-    capture's. `cut`: not all outlinks were read.
+    capture's. `cut` means that not all outlinks were read.
     """
 
     offset: int
@@ -63,7 +63,7 @@ def has_outlinks(record: Record) -> bool:
 
 
 def recorded_outlinks(record: Record) -> RecordedOutlinks:
-    """Return the outlinks of a metadata record, each once, in their order."""
+    """Return the outlinks of a metadata record, each once, in order."""
     found = dict.fromkeys(_outlinks(bytes(record.block[:OUTLINK_BYTES])))
     cut = len(found) > MOST_OUTLINKS or record.block_length > OUTLINK_BYTES
     fields = record.fields
@@ -113,9 +113,9 @@ _MOST_APART = 16
 class Group:
     """A run of records with at most one capture and the records that enrich it.
 
-    `kinds` are the types of all records in the run, `offset` and `last_offset` the places of the
+    `kinds` are the types of all records in the run, `offset` and `last_offset` the offsets of the
     first and last. `next_offset` is the start of the next run, None at the end of the file. `apart`
-    are the outlinks of metadata records in the run that belong to a capture outside it.
+    are outlinks of metadata records in the run that belong to a capture outside it.
     """
 
     capture: Record | None = None
@@ -130,7 +130,7 @@ class Group:
 def record_groups(records: Iterable[Record]) -> Iterator[Group]:
     """Yield the records of a file in runs that are independent of earlier records.
 
-    Requests and metadata stand before or after their capture. They belong to it if one names the
+    Request and metadata records precede or follow their capture. They belong to it if one names the
     other as concurrent or refers to it, or if URL and date are equal.
     """
     group = Group()
@@ -203,7 +203,7 @@ def belongs_to(record: Record, capture: Record) -> bool:
 
 
 EXTERNAL = "external"
-"""The kind of the errors of payloads elsewhere."""
+"""The kind of errors about payloads in other files."""
 
 _TYPE = re.compile(rb"message/external-body\s*(?:;|$)", re.I)
 _KINDS = frozenset(("response", "resource", "conversion"))
@@ -222,7 +222,7 @@ def is_external(record: Record) -> bool:
 
 
 class ExternalBodies:
-    """Replacement of record blocks by the payloads of the external files they name.
+    """Replaces record blocks by the payloads in the external files they name.
 
     Files are read from `folders` and their subfolders only.
     """
@@ -235,8 +235,8 @@ class ExternalBodies:
     ) -> RecordFault | None:
         """Replace a record's block by its external payload; return a fault if that fails.
 
-        At most `keep_bytes` of the payload are kept; `before_rest` is called for a longer one, to
-        request digests.
+        At most `keep_bytes` of the payload are kept; `before_rest` is called for a longer payload,
+        to request digests.
         """
         try:
             header = _header(record)
@@ -264,7 +264,7 @@ class ExternalBodies:
 
 
 def _open_below(folder: Path, path: Path) -> BinaryIO:
-    """Open a regular file, of whose path no part may have become a symbolic link meanwhile."""
+    """Open a regular file; fails if any part of its path has become a symbolic link."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     for part in path.parts:
@@ -300,12 +300,12 @@ def _parameter(message: Message, name: str) -> str:
     try:
         value = message.get_param(name, "")
         return collapse_rfc2231_value(value).strip() if value else ""
-    except ValueError as error:  # of numbers and character sets that there are not
+    except ValueError as error:  # invalid numbers or unknown character sets
         raise SourceError(f"its parameter {name!r} cannot be read") from error
 
 
 def _path(name: str) -> str:
-    """Return the path of a name that may be a `file:` URL."""
+    """Return the path in a name that may be a `file:` URL."""
     if not name:
         raise SourceError("its record names no file")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
@@ -322,7 +322,7 @@ def _path(name: str) -> str:
 
 
 def _header(record: Record) -> Fields:
-    """Return the header of the payload, which is in the block."""
+    """Return the header of the payload, which is stored in the record's block."""
     head = bytes(record.block[:_HEAD_BYTES]).replace(b"\r\n", b"\n").partition(b"\n\n")[0]
     header = split_fields(unfolded_lines(head))
     coding = to_text(header.get(b"content-transfer-encoding")).strip().lower()
@@ -338,7 +338,7 @@ def _replace(
     keep_bytes: int,
     before_rest: Callable[[Record], None],
 ) -> None:
-    """Make a record of the bytes of a file, and of the header of these."""
+    """Replace a record's block by the bytes of a file, and its Content-Type by the header's."""
     media_type = header.get(b"content-type") or b"application/octet-stream"
     filled = Record(
         record.kind, record.format, FieldsWithType(record.fields, media_type), record.offset
@@ -352,7 +352,7 @@ def _replace(
 
 
 class FieldsWithType(Fields):
-    """The fields of a record but for its Content-Type, which is that of the payload."""
+    """The fields of a record, with the Content-Type of the payload instead of its own."""
 
     __slots__ = ("_fields", "_type")
 

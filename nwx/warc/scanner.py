@@ -1,4 +1,4 @@
-"""Records from members: their borders, and recovery from damage."""
+"""Splits members into records, and recovers from damage."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from nwx.warc.stored_bytes import RecordFault
 _FILLING = re.compile(rb"[\r\n\0]*")
 _NEXT_RECORD = re.compile(
     rb"(?<=\n)(?:" + RECORD_START.pattern + rb")|"
-    # right behind a record that is cut off: only what can hardly be anything else
+    # directly after a truncated record: only unmistakable heads
     rb"(?:https?|ftp)://[^ \r\n]{1,4096} [\d.]{7,15} \d{14} [^ \r\n]{1,100} \d+\r?\n"
 )
 _NEXT_WARC = re.compile(rb"WARC/\d\.\d+[ \t]*\r?\n[A-Za-z-]+[ \t]*:")
@@ -33,13 +33,13 @@ _RESCUE_FACTOR = 8
 
 
 class Scanner:
-    """The records of an archive file, in order.
+    """Iterates over the records of an archive file, in order.
 
-    `keep_bytes` of a block are kept; `before_rest` is called for a record with a longer block once
+    The first `keep_bytes` of a block are kept; for a longer block, `before_rest` is called once
     these are read, to request digests. Damage is skipped and added to `faults`.
 
-    The offset of a record is the stored offset of its member. In a member with several records,
-    later offsets are counted on in inflated bytes; offsets always increase.
+    The offset of a record is the stored offset of its member. In a member with several records, the
+    later offsets continue in inflated bytes; offsets always increase.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class Scanner:
         self._format = ""
         self._base = 0
         self._last = -1
-        self._ahead = False  # the window is on the next member already
-        self._gap = b""  # what was gone over behind the last block
+        self._ahead = False  # the window is already on the next member
+        self._gap = b""  # the filling skipped after the last block
         self._passed = 0
         self._rescued = 0
 
@@ -64,7 +64,7 @@ class Scanner:
         while True:
             whole = None if self._ahead else next_whole()
             if whole is not None:
-                # as in nearly all files
+                # the case in nearly all files
                 self._base = offset = max(members.start, self._last + 1)
                 record = usual_record(whole, offset, most)
                 if record is not None:
@@ -85,7 +85,7 @@ class Scanner:
                 yield from self._member()
 
     def _only_record(self) -> Record | None:
-        """Return the record of a member with exactly one WARC record, else or if unsure None.
+        """Return the record of a member with exactly one WARC record; None otherwise or if unsure.
 
         Nearly all members have exactly one.
         """
@@ -127,7 +127,7 @@ class Scanner:
                 self._fault(offset, "header", "what is here is no WARC or ARC record")
                 if self._ahead:
                     return
-                members.pos += 1  # or the same place would be found again
+                members.pos += 1  # otherwise the same position would be found again
                 self._pass_over()
                 more = self._at_content()
                 stored_start = None
@@ -146,7 +146,7 @@ class Scanner:
             yield record
 
     def _at_content(self) -> bool:
-        """Go over blank lines and filling; False at the end of the member."""
+        """Skip blank lines and filling; False at the end of the member."""
         members = self._members
         self._gap = b""
         while True:
@@ -160,7 +160,7 @@ class Scanner:
                 return False
 
     def _head(self) -> Head | None:
-        """Return the head of the record at the current position and skip it, None if missing."""
+        """Read the head of the record at the current position; None if there is no head."""
         members = self._members
         while True:
             data, pos = members.data, members.pos
@@ -214,7 +214,7 @@ class Scanner:
             self._rescue(record)
 
     def _join(self) -> bool:
-        """Go to the next member if it continues this one; some writers cut anywhere."""
+        """Advance to the next member if it continues this one; some writers split anywhere."""
         members = self._members
         if not members.coding or members.broken or not members.next():
             return False
@@ -225,7 +225,7 @@ class Scanner:
         return True
 
     def _join_head(self) -> bool:
-        """Join a head that is cut by the end of its member with its rest."""
+        """Join a head cut off by the end of its member with its rest in the next member."""
         members = self._members
         begun = members.data[members.pos :]
         if not self._join():
@@ -235,7 +235,7 @@ class Scanner:
         return True
 
     def _read_unbounded(self, record: Record) -> None:
-        """Read a block up to where the next record begins."""
+        """Read a block of unknown length, up to the next record."""
         kept = KeptBlock(record, self._keep, self._before_rest)
         for piece in self._until_next():
             kept.add(piece)
@@ -249,7 +249,7 @@ class Scanner:
             pass
 
     def _until_next(self) -> Iterator[bytes]:
-        """Yield what comes before the next record that can be made out in the member."""
+        """Yield the bytes before the next recognizable record in the member."""
         members = self._members
         pattern = self._next_pattern()
         while True:
@@ -275,7 +275,7 @@ class Scanner:
     def _to_next(self, record: Record) -> bool:
         """Advance to the next record in the member; False at the member's end.
 
-        Bytes there that are not a record mean that the length was wrong.
+        If other bytes than a record follow, the length was wrong.
         """
         members = self._members
         if members.ended and members.data[members.pos :] == RECORD_END:
@@ -308,16 +308,16 @@ class Scanner:
                 return self._begins(data[pos:])
 
     def _begins(self, rest: bytes) -> bool:
-        """Whether the last bytes of a member may be a record that its end cuts."""
+        """Return whether the last bytes of a member may be a record cut off by its end."""
         if not self._members.coding or self._members.broken:
             return False
         return WARC_MAGIC.startswith(rest) or (self._format == "arc" and b"\n" not in rest)
 
     def _rescue(self, record: Record) -> bool:
-        """Recover the records swallowed by a block with too long a length.
+        """Recover records from a block whose declared length is too long.
 
-        The bytes searched again are bounded by the bytes read, so that a file of wrong lengths
-        takes linear time.
+        The total of bytes searched again is bounded by the bytes read, so that a file of wrong
+        lengths takes linear time.
         """
         if not record.kept_whole or self._rescued > _RESCUE_ALLOWANCE + (
             _RESCUE_FACTOR * self._passed
@@ -343,7 +343,7 @@ class Scanner:
 
 
 class KeptBlock:
-    """Kept first bytes of a long block, collected piece by piece."""
+    """Collects the first bytes of a long block, piece by piece."""
 
     def __init__(self, record: Record, most: int, before_rest: Callable[[Record], None]) -> None:
         self._record = record
@@ -352,7 +352,7 @@ class KeptBlock:
         self._pieces: list[bytes] = []
 
     def add(self, piece: bytes) -> None:
-        """Take the next bytes of the block."""
+        """Add the next bytes of the block."""
         record = self._record
         record.block_length += len(piece)
         rest = piece

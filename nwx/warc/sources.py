@@ -1,4 +1,4 @@
-"""Archive files to read: paths, folders, manifests, addresses, standard input; their checksums."""
+"""Archive files to read: from paths, folders, manifests, addresses and standard input."""
 
 import glob
 import hashlib
@@ -20,7 +20,7 @@ from nwx.warc.zip_entries import window
 
 LONGEST_NAME_BYTES = 400
 OPEN_SUFFIX = ".open"
-"""What crawlers add to the name of a file that they write."""
+"""The suffix that crawlers add to the name of a file while they write it."""
 
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)
 _GLOB = re.compile(r"[*?\[]")
@@ -29,11 +29,11 @@ _MEMBER = ".wacz#"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSource:
-    """One archive file that can be read, in this process or another.
+    """An archive file, which this or another process can open.
 
     `name` identifies it, `path` is its absolute location, `size` its stored bytes if known.
     `member` is the name of a WARC inside the WACZ at `path`, `places` its location there; without
-    `places` it is looked up by name on every open. `requires` is what the WACZ names as required.
+    `places` it is looked up by name on every open. `requires` are the files that the WACZ requires.
     A `growing` file is still being written: only its first `size` bytes are read.
     """
 
@@ -46,9 +46,9 @@ class ArchiveSource:
     growing: bool = False
 
     def open(self) -> BinaryIO:
-        """Return the stored bytes of the file; the caller closes.
+        """Open the file's stored bytes; the caller closes them.
 
-        Raises SourceError if that fails.
+        Raises SourceError if the file cannot be opened.
         """
         try:
             handle = open_path(self.path)
@@ -62,16 +62,16 @@ class ArchiveSource:
 
 
 def stored_source(file: SourceFile) -> ArchiveSource:
-    """Return the file of an entry of the ledger."""
+    """Return the archive file of a ledger entry."""
     member = file.name.partition("#")[2] if _MEMBER in file.name else ""
     return ArchiveSource(file.name, file.path, file.size, member)
 
 
 @dataclass(frozen=True, slots=True)
 class FileError(ReadError):
-    """A fault of an existing file as a whole, and its location.
+    """An error about an existing file as a whole, with its path and size.
 
-    `is_refused` if nothing of it is read.
+    `is_refused` means that nothing of the file is read.
     """
 
     path: str = ""
@@ -85,10 +85,10 @@ def expand(
     """Yield the archive files that arguments name, each path once.
 
     An argument is a file, a folder (all archive files below it), a glob, an http(s) or s3 address,
-    `@` and a manifest (such arguments, one a line), or `-` for standard input, then named
-    `stdin_name`. The WARCs of a WACZ are yielded one by one. Arguments keep their order; files of
-    one argument are sorted. A file that is missing or unreadable is an error that names it, and so
-    is a folder without archive files; for an existing file it is a `FileError`.
+    `@` and a manifest (such arguments, one a line), or `-` for standard input, which is named
+    `stdin_name`. The WARCs of a WACZ are yielded one by one. Arguments keep their order; the files
+    of one argument are sorted. A missing or unreadable file and a folder without archive files are
+    yielded as errors; an existing file as a `FileError`.
     """
     seen: set[tuple[str, str]] = set()
     for argument in _with_manifests(arguments, manifests):
@@ -108,7 +108,7 @@ def expand(
 
 
 def source_name(text: str) -> str:
-    """Return a name fit for ids and indices: long ones are cut and end in a hash of all."""
+    """Return a name fit for ids and indices: long names are cut and end in a hash of the whole."""
     encoded = text.encode("utf-8", "surrogateescape")
     if len(encoded) > LONGEST_NAME_BYTES:
         digest = hashlib.blake2b(encoded, digest_size=16).hexdigest()
@@ -118,7 +118,7 @@ def source_name(text: str) -> str:
 
 
 def is_archive_name(name: str) -> bool:
-    """Return whether a file of this name counts as an archive file in a folder."""
+    """Return whether a file with this name counts as an archive file in a folder."""
     return _ARCHIVE_NAME.search(name) is not None
 
 
@@ -135,7 +135,7 @@ def _with_manifests(
 
 
 def _manifest(path: str) -> Iterator[str | ReadError]:
-    """Yield the arguments in a manifest; a relative path may count from here or from it."""
+    """Yield a manifest's arguments; paths are relative to the working or the manifest's folder."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
@@ -152,10 +152,10 @@ def _manifest(path: str) -> Iterator[str | ReadError]:
 
 
 def _paths(argument: str) -> Iterator[str | ReadError]:
-    """Yield the paths that an argument names; the argument itself where it names none."""
+    """Yield the paths that an argument names; the argument itself if none is found."""
     if argument == STANDARD_INPUT or is_address(argument):
         yield argument
-    elif os.path.isdir(argument):  # noqa: PTH112 - `Path` raises where a folder above is closed
+    elif os.path.isdir(argument):  # noqa: PTH112 - `Path` raises if a parent is not accessible
         yield from _below([argument], argument)
     elif _GLOB.search(argument) and not os.path.lexists(argument):
         found = sorted(glob.glob(argument, recursive=True))  # noqa: PTH207 - `Path` has no absolute globs
@@ -165,7 +165,7 @@ def _paths(argument: str) -> Iterator[str | ReadError]:
 
 
 def _below(paths: Iterable[str], argument: str) -> Iterator[str | ReadError]:
-    """Yield files as they are, and the archive files below folders; an error if that is nothing."""
+    """Yield files unchanged, and the archive files below folders; an error if none is found."""
     empty = True
     for path in paths:
         for found in _walked(path) if Path(path).is_dir() else [path]:
@@ -176,7 +176,7 @@ def _below(paths: Iterable[str], argument: str) -> Iterator[str | ReadError]:
 
 
 def _walked(folder: str) -> Iterator[str | ReadError]:
-    """Yield the archive files below a folder, and an error for each folder that is closed."""
+    """Yield the archive files below a folder, and an error for each unreadable folder."""
     closed: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=closed.append):
         folders.sort()
@@ -218,7 +218,7 @@ def _sources(path: str, stdin_name: str) -> Iterator[ArchiveSource | ReadError]:
 def _of_wacz(
     found: Iterable[WaczMember | ReadError], name: str, path: str, size: int | None
 ) -> Iterator[ArchiveSource | ReadError]:
-    """Yield the files of a WACZ, and its faults as errors of existing files."""
+    """Yield the WARCs of a WACZ, and its faults as errors about existing files."""
     is_read = any(isinstance(one, WaczMember) for one in found)
     for one in found:
         if isinstance(one, WaczMember):
@@ -244,10 +244,10 @@ def _size(handle: BinaryIO) -> int | None:
 
 
 def open_path(path: str) -> BinaryIO:
-    """Return the bytes at a path or address, or standard input; the caller closes.
+    """Open a path, an address or standard input; the caller closes it.
 
     Raises SourceError or OSError if that fails. Irregular files (devices, named pipes) may be
-    endless, and are not read. A file that is still being written is found by its later name.
+    endless, and are refused. A file that is still being written is found by its final name.
     """
     if path == STANDARD_INPUT:
         return standard_input()
@@ -258,7 +258,7 @@ def open_path(path: str) -> BinaryIO:
     except FileNotFoundError:
         with suppress(FileNotFoundError):
             return os.fdopen(_opened(path + OPEN_SUFFIX), "rb")
-        descriptor = _opened(path)  # where it was closed meanwhile
+        descriptor = _opened(path)  # if it was finished and renamed meanwhile
     try:
         _check_regular(path, os.fstat(descriptor))
     except SourceError:
@@ -268,7 +268,7 @@ def open_path(path: str) -> BinaryIO:
 
 
 def _opened(path: str) -> int:
-    # a named pipe must not make this wait for a writer
+    # do not wait for the writer of a named pipe
     return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 

@@ -7,7 +7,7 @@ from nwx.errors import FormatError
 
 BLOCK_BYTES = 1 << 18
 READ_FAILURES = (OSError, EOFError, FormatError)
-"""What reading a stored file is known to raise, the last where the zip that it is in is damaged."""
+"""Exceptions of reading a stored file; FormatError if the enclosing ZIP file is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,10 @@ class RecordFault:
 
 
 class Raw:
-    """Stored bytes, read forward, with their offsets.
+    """The bytes of a stored file, read forward, with their offsets.
 
-    If reading fails, the bytes end and `failure` gives the reason; its kind is `read`, or `zip` if
-    the enclosing ZIP file is damaged.
+    If reading fails, the bytes end and `failure` is the reason; `failure_kind` is `read`, or `zip`
+    if the enclosing ZIP file is damaged.
     """
 
     __slots__ = ("_handle", "base", "data", "failure", "failure_kind", "pos")
@@ -45,7 +45,7 @@ class Raw:
         return self.base + self.pos
 
     def fill(self) -> bool:
-        """Make more bytes available after those at hand; False at the end of the file."""
+        """Append bytes to `data`, dropping those before `pos`; False at the end of the file."""
         try:
             block = self._handle.read(BLOCK_BYTES)
         except READ_FAILURES as error:
@@ -60,7 +60,7 @@ class Raw:
         return True
 
     def peek(self, count: int) -> bytes:
-        """Return the next bytes, fewer only at the end of the file, and stay."""
+        """Return the next bytes without advancing, fewer only at the end of the file."""
         while len(self.data) - self.pos < count and self.fill():
             pass
         return self.data[self.pos : self.pos + count]
@@ -78,12 +78,12 @@ class Raw:
         return taken
 
     def skip(self, count: int) -> None:
-        """Go forward, up to the end of the file."""
+        """Advance by `count` bytes, or to the end of the file."""
         while count > 0 and (taken := len(self.take(count))):
             count -= taken
 
     def skip_zeros(self) -> bool:
-        """Go over the zeros that fill up files on tapes; False at the end of the file."""
+        """Skip zeros, which pad files on tapes; False at the end of the file."""
         while True:
             rest = self.data[self.pos :]
             self.pos += len(rest) - len(rest.lstrip(b"\0"))

@@ -1,7 +1,7 @@
-"""WARCs inside a WACZ, a ZIP file that may be hostile.
+"""The WARCs inside a WACZ, a ZIP file that may be hostile.
 
-A WACZ may contain others (`multi-wacz-package`, as Browsertrix makes it from several crawls).
-Nothing is unpacked to a path named inside: inner names are names only.
+A WACZ may contain others (`multi-wacz-package`, as Browsertrix makes from several crawls). Nothing
+is unpacked to a path named inside: inner names are names only.
 """
 
 import hashlib
@@ -41,16 +41,15 @@ _MOST_REQUIRED, _MOST_NAME_CHARACTERS = 10_000, 400
 _STEP = 1 << 20
 
 RequiredFile = Mapping[str, str | int]
-"""A file of `relation.requires`: filename, and hash, size and crawlId where they are known."""
+"""A file of `relation.requires`: filename, and hash, size and crawlId if known."""
 
 Places = tuple[ZipEntry, ...]
-"""Where a WARC lies: the entry of the WACZ for each WACZ that it is in, then its own."""
+"""The location of a WARC: the entry of each nested WACZ that contains it, then its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaczMember:
-    """A WARC inside a WACZ: its name there, its size when unpacked, its places, and what the
-    WACZ requires."""
+    """A WARC inside a WACZ: inner name, unpacked size, location, and files the WACZ requires."""
 
     name: str
     size: int | None
@@ -61,14 +60,14 @@ class WaczMember:
 def wacz_members(handle: BinaryIO, name: str) -> Iterator[WaczMember | ReadError]:
     """Yield the WARCs of a WACZ by name, and an error for each untrustworthy one.
 
-    `name` is the WACZ's, for errors. If two entries have one name, the last counts, as in all
-    directory-based ZIP readers. WARCs of a WACZ inside are named `INNER.wacz#archive/NAME`.
+    `name` is the WACZ's, for errors. If two entries have the same name, the last counts, as in all
+    directory-based ZIP readers. WARCs of a nested WACZ are named `INNER.wacz#archive/NAME`.
     """
     yield from _members(handle, name, ())
 
 
 def open_member(handle: BinaryIO, member: str, places: Places = ()) -> BinaryIO:
-    """Return a WARC inside a WACZ for reading; closing it closes the WACZ as well.
+    """Open a WARC inside a WACZ; closing it closes the WACZ as well.
 
     Without `places` the directory of the WACZ is searched. Raises SourceError if the WACZ has no
     such WARC.
@@ -153,7 +152,7 @@ def _seekable(stream: BinaryIO, entry: ZipEntry) -> BinaryIO:
 
 
 def _places(handle: BinaryIO, member: str) -> Places:
-    """Return the places of a WARC by its name.
+    """Return the location of a WARC by its name.
 
     Raises FormatError if the WARC is missing.
     """
@@ -180,7 +179,7 @@ def _entries(handle: BinaryIO) -> list[ZipEntry]:
 
 
 def _checked(entries: Sequence[ZipEntry]) -> Iterator[tuple[ZipEntry, str]]:
-    """Yield the entries named as a WARC or a WACZ, each with its fault, "" if sound."""
+    """Yield the entries with the name of a WARC or WACZ, each with its fault, "" if sound."""
     overlapping = _overlapping(entries)
     wanted = [entry for entry in entries if _is_wanted(entry.name)]
     last = {entry.name: entry for entry in wanted}
@@ -198,7 +197,7 @@ def _is_wanted(name: str) -> bool:
 
 
 def _overlapping(entries: Iterable[ZipEntry]) -> set[ZipEntry]:
-    """Return the entries that share their bytes with others, as bombs have them."""
+    """Return the entries that share bytes with others, as in ZIP bombs."""
     shared: set[ZipEntry] = set()
     ordered = sorted(entries, key=lambda entry: entry.offset)
     for entry, after in pairwise(ordered):
@@ -208,7 +207,7 @@ def _overlapping(entries: Iterable[ZipEntry]) -> set[ZipEntry]:
 
 
 def _refusal(entry: ZipEntry) -> str:
-    """Return why an entry is not read, "" where it is."""
+    """Return the reason to refuse an entry, "" if it is read."""
     name = entry.name
     if ".." in name.split("/") or name.startswith("/") or "\\" in name:
         return "its name leads out of the WACZ"
@@ -226,7 +225,7 @@ def _refusal(entry: ZipEntry) -> str:
 
 
 class _Package:
-    """Contents of a WACZ's `datapackage.json`; `digests` are its entries' digests, by name.
+    """The contents of a WACZ's `datapackage.json`; `digests` has the entries' digests by name.
 
     `requires` are the files with the originals of its revisits.
     """
@@ -239,7 +238,7 @@ class _Package:
         self.problems = list(self._read())
 
     def _read(self) -> Iterator[tuple[str, str]]:
-        """Read the digests; yield the kind and message of each fault."""
+        """Read the package; yield the kind and message of each fault."""
         try:
             raw = self._bytes(_PACKAGE)
             told = _parsed(self._bytes(_PACKAGE_DIGEST)).get("hash")

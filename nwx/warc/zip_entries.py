@@ -1,8 +1,8 @@
-"""Entries of ZIP files, read as far as they are undamaged.
+"""Entries of ZIP files, which may be damaged.
 
-Python's `zipfile` reads the directory, but returns nothing of an entry with one wrong byte,
-reads the directory again for every entry, and fails on a file whose directory is cut off. The
-contents of an entry have their own checks.
+Python's `zipfile` reads the directory, but returns nothing of an entry with one wrong byte, reads
+the directory again for every entry, and fails on a file whose directory is cut off. The contents of
+an entry have their own checks.
 """
 
 import io
@@ -89,7 +89,7 @@ def _entry(info: zipfile.ZipInfo, end: int) -> ZipEntry:
 
 
 def recovered_entries(handle: BinaryIO) -> list[ZipEntry]:
-    """Return the entries that can be made out by their own heads, where the directory is lost."""
+    """Return the entries found by their local headers, for a file without its directory."""
     handle.seek(0)
     raw = Raw(handle)
     found: list[ZipEntry] = []
@@ -103,7 +103,7 @@ def recovered_entries(handle: BinaryIO) -> list[ZipEntry]:
 
 
 def _to_next(raw: Raw, magic: bytes) -> bool:
-    """Go to the next place of a magic; False at the end of the file."""
+    """Advance to the next magic number; False at the end of the file."""
     while (at := raw.data.find(magic, raw.pos)) < 0:
         raw.pos = max(raw.pos, len(raw.data) - len(magic) + 1)
         if not raw.fill():
@@ -113,7 +113,7 @@ def _to_next(raw: Raw, magic: bytes) -> bool:
 
 
 def _recovered(raw: Raw) -> ZipEntry | None:
-    """Return the entry whose head is at the next byte, and skip it; None if missing."""
+    """Read the entry whose head is at the next byte; None if it is invalid."""
     offset, front = raw.offset, raw.peek(_HEAD.size)
     if len(front) < _HEAD.size:
         return None
@@ -134,7 +134,7 @@ def _recovered(raw: Raw) -> ZipEntry | None:
 
 
 def _wide_sizes(extra: bytes, size: int, stored: int) -> tuple[int, int]:
-    """Return the sizes of an entry from its extra field for large files."""
+    """Return the sizes of an entry from its ZIP64 extra field, unchanged without one."""
     at = extra.find(b"\x01\x00\x10\x00")
     if at < 0 or len(extra) < at + _WIDE.size:
         return size, stored
@@ -143,7 +143,7 @@ def _wide_sizes(extra: bytes, size: int, stored: int) -> tuple[int, int]:
 
 
 def _up_to_next(raw: Raw, name: str, offset: int, method: int) -> ZipEntry:
-    """Return an entry whose sizes follow its data, up to the next ZIP header."""
+    """Read an entry whose sizes follow its data, up to the next ZIP header."""
     start, last, found, more = raw.offset, b"", None, True
     while more and not found:
         found = _NEXT.search(raw.data, raw.pos)
@@ -164,7 +164,7 @@ def _up_to_next(raw: Raw, name: str, offset: int, method: int) -> ZipEntry:
 
 
 def is_within(entry: ZipEntry) -> bool:
-    """Return whether an entry is within its file."""
+    """Return whether an entry lies within its file."""
     return 0 <= entry.offset < entry.end
 
 
@@ -174,7 +174,7 @@ def is_possible(entry: ZipEntry) -> bool:
 
 
 def open_entry(handle: BinaryIO, entry: ZipEntry, *, closes: bool = True) -> BinaryIO:
-    """Return the bytes of an entry, as far as they exist; closing it `closes` the handle.
+    """Open the content of an entry, as far as it exists; closing it `closes` the handle.
 
     A damaged head of the entry is skipped. Reading damaged compressed data raises FormatError after
     the last recoverable byte.
@@ -195,12 +195,12 @@ def open_entry(handle: BinaryIO, entry: ZipEntry, *, closes: bool = True) -> Bin
 
 
 def window(handle: BinaryIO, start: int, length: int) -> BinaryIO:
-    """Return a stretch of a file as a file; closing it closes both."""
+    """Return a range of a file as a file; closing it closes both."""
     return cast("BinaryIO", _Window(handle, start, length, closes=True))
 
 
 class _Reading(io.RawIOBase):
-    """A stream of bytes that is read from a place which can be moved."""
+    """A readable stream with a movable position."""
 
     def readable(self) -> bool:
         return True
@@ -212,7 +212,7 @@ class _Reading(io.RawIOBase):
 
 
 class _Window(_Reading):
-    """A stretch of a file as a file."""
+    """A range of a file as a file."""
 
     def __init__(self, handle: BinaryIO, start: int, length: int, *, closes: bool) -> None:
         self._handle, self._start, self._length = handle, start, length
@@ -245,7 +245,7 @@ class _Window(_Reading):
 
 
 class _Inflated(_Reading):
-    """Deflated bytes, inflated, `most` of them; going back begins anew."""
+    """Deflated bytes, inflated, at most `most` of them; seeking back starts over."""
 
     def __init__(self, stored: _Window, most: int, *, exactly: bool) -> None:
         self._stored, self._most, self._exactly = stored, most, exactly
@@ -270,7 +270,7 @@ class _Inflated(_Reading):
         return b"".join(pieces)
 
     def _next(self, wanted: int, *, is_first: bool) -> bytes:
-        """Return the next bytes; a failure is raised where none were read before it."""
+        """Return the next bytes; raises FormatError only if no bytes were read before it."""
         try:
             return self._piece(min(wanted, self._most - self._position))
         except FormatError:
