@@ -1,1 +1,1 @@
-"""Lines of capture indexes: CDX, CDXJ and ZipNum, one by one and in columns."""
+"""Lines of capture indexes (CDX, CDXJ, ZipNum), read line by line or by column."""

@@ -1,8 +1,7 @@
-"""CDX files cut into blocks of clean lines, for reading by column.
+"""CDX files in blocks of clean lines, for reading by column.
 
-In a clean block every line has the same fields, separated by one delimiter, and ends with a
-newline. Most blocks of most files are clean as they are; in other blocks each line is parsed
-separately.
+In a clean block, every line has the same fields, separated by one delimiter, and ends with a
+newline. Most blocks of most files are already clean; in the others each line is parsed.
 """
 
 import re
@@ -31,7 +30,7 @@ from nwx.errors import CdxError, SourceError
 
 _BLOCK_BYTES = 2 << 20
 PAD_BYTES = 1024
-"""Zeros behind a block, so that wide loads may reach over its end."""
+"""The number of zeros after a block, so that wide loads may read past its end."""
 LONGEST_RUN_BYTES = 16 << 20
 
 _PAD = bytes(PAD_BYTES)
@@ -39,7 +38,7 @@ _BYTES_TO_LOOK_AT = 1 << 12
 
 
 class LongRunError(Exception):
-    """More lines with the same first field than can be held."""
+    """A run of lines with the same first field is too long to be held in memory."""
 
 
 def padded(content: bytes) -> bytes:
@@ -50,8 +49,8 @@ def padded(content: bytes) -> bytes:
 def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Iterator[bytes]:
     """Stream the lines of a piece in padded blocks; all line ends become newlines.
 
-    With `by_run` pieces and blocks begin and end only where the first field changes. Raises
-    LongRunError if a run is too long, and SourceError at damage, after the whole lines before it.
+    With `by_run`, pieces and blocks begin and end only where the first field changes. Raises
+    LongRunError if a run is too long, and SourceError at damage, after yielding the lines before.
     """
     position = _first_line_position(stream, piece, by_run=by_run)
     carried = b""
@@ -80,7 +79,7 @@ def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Ite
 
 
 def _read(stream: BufferedReader, wanted: int) -> tuple[bytes, SourceError | None]:
-    """Return up to `wanted` bytes, and what kept the rest from being read."""
+    """Return up to `wanted` bytes, and the error if not all could be read."""
     pieces = []
     try:
         while wanted and (piece := stream.read1(wanted)):
@@ -98,7 +97,7 @@ def _block(*parts: bytes | memoryview) -> bytes:
 
 
 def _rest(stream: BinaryIO, piece: FilePiece, carried: bytes, *, by_run: bool) -> bytes:
-    """Return the rest of the last line, or run, of a piece, from after the piece's end."""
+    """Read the rest of the last line, or run, of a piece, from after the piece's end."""
     rest = b""
     if not carried.endswith(b"\n"):
         rest = stream.readline(MAX_LINE_BYTES + 2)
@@ -149,7 +148,8 @@ def _skip_line(stream: BinaryIO) -> int:
 def _last_run(data: bytes, *, whole: bool) -> int:
     """Return the start of the last run of lines with the same first field.
 
-    0 if it may start earlier. Data that are not `whole` begin within a line, which is ignored.
+    0 if it may start before the data. If not `whole`, the data begin within a line, which is
+    ignored.
     """
     end = data.rfind(b"\n")
     begin = data.rfind(b"\n", 0, max(end, 0)) + 1
@@ -192,7 +192,7 @@ _LINES_TO_LOOK_AT = 1000
 
 
 class LineBlock(NamedTuple):
-    """Clean lines: their bytes followed by a pad, and the field ends, one row a line."""
+    """Clean lines: padded bytes, the field ends (one row a line), layout and line numbers."""
 
     data: bytes
     ends: NDArray[np.int64]
@@ -203,9 +203,8 @@ class LineBlock(NamedTuple):
 def blocks(piece: FilePiece, reading: FileReading, *, by_run: bool = False) -> Iterator[LineBlock]:
     """Stream the lines of a piece in clean blocks.
 
-    With `by_run` no run of lines with the same first field is cut, by a block or by the end of the
-    piece. Raises SourceError if the file cannot be read, LongRunError if a run is too long to be
-    held.
+    With `by_run`, no run of lines with the same first field is split by the end of a block or
+    piece. Raises SourceError if the file cannot be read, LongRunError if a run is too long.
     """
     source = piece.source
     start = start_of(source)
@@ -239,7 +238,7 @@ class Start(NamedTuple):
 
 
 def start_of(source: CdxSource) -> Start:
-    """Return how the lines of a source are read, by its first lines."""
+    """Return the layouts for reading a source, determined by its first lines."""
     layout = source.layout
     with open_cdx(source.path) as stream:
         for _, line in zip(range(_LINES_TO_LOOK_AT), lines_of(stream), strict=False):
@@ -256,7 +255,7 @@ def _header_of(line: bytes) -> Layout | None:
     try:
         return parse_header(line) if b"CDX" in line[:4] else None
     except CdxError:
-        return None  # it is reported when the lines are read
+        return None  # reported when the lines are read
 
 
 def _start(layout: Layout) -> Start:
@@ -265,7 +264,7 @@ def _start(layout: Layout) -> Start:
 
 
 def _tells(line: bytes, held: bool) -> bool:
-    """Return whether a line can have one of the known layouts; a broken line has none."""
+    """Return whether a line determines a layout: CDXJ, or a known number of fields."""
     fields = line.count(b" ") + 1
     is_listed = held and fields == len(DATE_FIRST.letters)
     return fields in LAYOUTS or is_listed or is_cdxj(line)
@@ -289,7 +288,7 @@ def _without_header(data: bytes, parser: CdxParser, reading: FileReading) -> byt
 
 
 def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
-    """Return where each field of each line ends, or None if a line is not clean."""
+    """Return the end of each field of each line, or None if a line is not clean."""
     fields = len(layout.letters)
     content = np.frombuffer(data, np.uint8, len(data) - PAD_BYTES)
     blanks = np.flatnonzero(content <= _BLANK)
@@ -302,7 +301,7 @@ def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
     if blanks[0] == 0 or (blanks[1:] - blanks[:-1]).min(initial=2) < 2:
         return None  # an empty field
     if (content[ends[:, 1] + 1] == _BRACE).any():
-        return None  # CDXJ that happens to have as many blanks
+        return None  # CDXJ with the same number of blanks
     if _iso_dates(data, ends, layout):
         return None
     if layout in LIST_LAYOUTS and not _dates_in_place(content, ends, layout):
@@ -311,14 +310,14 @@ def _clean_ends(data: bytes, layout: Layout) -> NDArray[np.int64] | None:
 
 
 def _iso_dates(data: bytes, ends: NDArray[np.int64], layout: Layout) -> bool:
-    """Return whether a date is written with hyphens, which clean lines have as digits."""
+    """Return whether a date has hyphens; clean lines have dates of digits only."""
     place = layout.place("b")
     starts = ends[:, place - 1] + 1 if place else np.append(0, ends[:-1, -1] + 1)
     return bool((np.frombuffer(data, np.uint8)[starts + _YEAR_DIGITS] == _HYPHEN).any())
 
 
 def _dates_in_place(content: NDArray[np.uint8], ends: NDArray[np.int64], layout: Layout) -> bool:
-    """Return whether all lines of a list have their date where the layout says."""
+    """Return whether all lines of an exclusion list have their date where the layout has it."""
     first = content[np.append(0, ends[:-1, -1] + 1)] - np.uint8(ord("0")) < 10
     return bool(first.all() if layout == DATE_FIRST else not first.any())
 
@@ -326,7 +325,7 @@ def _dates_in_place(content: NDArray[np.uint8], ends: NDArray[np.int64], layout:
 def _repaired(
     data: bytes, parser: CdxParser, start: Start, reading: FileReading
 ) -> tuple[bytes, Sequence[int]]:
-    """Return the readable lines, cleaned and followed by a pad, and their line numbers."""
+    """Return the readable lines, cleaned and padded, and their line numbers."""
     clean = re.compile(rb"[^\x00-\x20]+(?: [^\x00-\x20]+){%d}" % (len(start.clean.letters) - 1))
     lines, numbers = [], []
     for line in data[: len(data) - PAD_BYTES].split(b"\n")[:-1]:
@@ -355,7 +354,7 @@ def _parsed(line: bytes, parser: CdxParser, layout: Layout, reading: FileReading
         return b""
     if found is None:
         return b""
-    # Other captures do not become revisits in the clean layout.
+    # A missing file name would turn other captures into revisits.
     if without_file_is_revisit(layout) and found.filename == NO_VALUE and not is_revisit_row(found):
         found = found._replace(filename=_SOME_FILE)
     return format_cdx(found, layout).encode("utf-8", "surrogateescape")

@@ -42,7 +42,7 @@ _DAY_EXISTS = _days_of_a_year()
 
 
 def timestamps_of(digits: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the numbers that the first 14 of 16 bytes a row are, and which are instants."""
+    """Parse the first 14 of 16 bytes a row; return the numbers, and which are valid times."""
     words = digits.view("<u8")
     date_word, time_word = words[:, 0], (words[:, 1] & _SIX_BYTES) | _TWO_ZEROS
     good = _are_digits(date_word) & _are_digits(time_word)
@@ -65,7 +65,7 @@ def _are_digits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
 
 
 def _value(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the numbers that words of eight digits are, first digit in the lowest byte."""
+    """Return the numbers in words of eight digits, with the first digit in the lowest byte."""
     values = words - _ZEROS
     for factor, shift, mask in _STEPS:
         values = values * factor + (values >> shift) & mask
@@ -82,13 +82,13 @@ _MAX_NUMBER_DIGITS = 18
 
 
 def load_columns(data: bytes, positions: Integers, width: int) -> Bytes:
-    """Return `width` bytes from each of these positions of `data`, a row each."""
+    """Return `width` bytes of `data` from each position, one row each."""
     view = np.ndarray((len(data) - width + 1,), f"V{width}", buffer=data, strides=(1,))
     return view[positions].view(np.uint8).reshape(-1, width)
 
 
 class CdxColumns:
-    """A block by column; `timestamp` has 14-digit timestamps as numbers.
+    """The columns of a block; `timestamp` has 14-digit timestamps as numbers.
 
     Lines with a broken timestamp are recorded as problems and left out.
     """
@@ -112,30 +112,30 @@ class CdxColumns:
         return np.arange(len(self._begins)) if self._rows is None else self._rows
 
     def keep(self, rows: Mask) -> None:
-        """Leave out all lines but these."""
+        """Drop all lines but those of the mask."""
         if not rows.all():
             kept = np.flatnonzero(rows)
             self._rows = kept if self._rows is None else self._rows[kept]
             self.timestamp = self.timestamp[kept]
 
     def has(self, letters: str) -> bool:
-        """Return whether the lines have one of these fields."""
+        """Return whether the lines have a field with one of these letters."""
         return self._layout.place(letters) >= 0
 
     def starts(self, letters: str) -> Integers:
-        """Return where a field begins in each line."""
+        """Return the start of a field in each line, as a position in `data`."""
         place = self._layout.place(letters)
         return self._of_rows(self._ends[place - 1]) + 1 if place else self._of_rows(self._begins)
 
     def lengths(self, letters: str) -> Integers:
-        """Return how many bytes a field has in each line."""
+        """Return the length of a field in each line, in bytes."""
         return self._of_rows(self._ends[self._layout.place(letters)]) - self.starts(letters)
 
     def _of_rows(self, values: Integers) -> Integers:
         return values if self._rows is None else values[self._rows]
 
     def texts(self, letters: str, rows: Mask | Integers | None = None) -> list[bytes]:
-        """Return a field of each line, or of these lines."""
+        """Return a field of each line, or of the lines in `rows`."""
         starts, ends = self.starts(letters), self._of_rows(self._ends[self._layout.place(letters)])
         if rows is not None:
             starts, ends = starts[rows], ends[rows]
@@ -143,7 +143,7 @@ class CdxColumns:
         return [data[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 
     def is_missing(self, letters: str) -> Mask:
-        """Return which lines have `-` in a field, or no such field."""
+        """Return a mask of the lines with `-` in a field; all if they do not have the field."""
         if not self.has(letters):
             return np.ones(len(self), np.bool_)
         missing: Mask = self.lengths(letters) == 1
@@ -173,7 +173,7 @@ class CdxColumns:
         return found
 
     def _doubtful(self) -> Mask:
-        """Return which lines may be of no capture, by how their MIME types and URLs begin."""
+        """Return a mask of the lines that may not be captures, by MIME type and start of URL."""
         doubtful: Mask = load_columns(self.data, self.starts("a"), 4).view("<u4")[:, 0] != _HTTP
         if not self.has("m"):
             return doubtful
@@ -190,7 +190,7 @@ class CdxColumns:
         return [names_capture(*fields) for fields in zip(*texts, strict=True)]
 
     def sizes(self) -> Integers:
-        """Return the record lengths in bytes, -1 where not known."""
+        """Return the record lengths in bytes, -1 if unknown."""
         if not self.has("S"):
             return np.full(len(self), -1, np.int64)
         return np.array([_number(text) for text in self.texts("S")], np.int64)

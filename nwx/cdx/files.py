@@ -1,4 +1,4 @@
-"""Files of CDX and CDXJ lines, with or without headers; text formats of ZipNum indexes."""
+"""Reading of CDX and CDXJ files, with or without headers, and the lines of ZipNum indexes."""
 
 import io
 import json
@@ -18,7 +18,7 @@ from nwx.model import STANDARD_INPUT
 from nwx.values.zstd import zstd
 
 MAX_LINE_BYTES = 1 << 20
-"""Longer lines are no CDX; they are reported and passed over."""
+"""The maximum length of a line; longer ones are reported and skipped."""
 
 BUFFER_BYTES = 1 << 20
 
@@ -30,9 +30,9 @@ _ZSTD = (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")
 
 
 class CdxParser:
-    """A parser for the consecutive lines of one file, which follows its headers.
+    """A parser for the consecutive lines of one file, which applies its headers.
 
-    `begun` means that the file has earlier lines, not parsed here.
+    `begun` means that the file has earlier lines, which are not parsed.
     """
 
     def __init__(self, file: str, layout: Layout | None = None, *, begun: bool = False) -> None:
@@ -41,7 +41,7 @@ class CdxParser:
         self._begun = begun
 
     def parse(self, line: bytes, number: int) -> CdxRow | None:
-        """Return the row of a line, None for headers, `!` lines and empty ones.
+        """Return the row of a line, None for headers, `!` lines and empty lines.
 
         Raises CdxError with the name of the file and `number`.
         """
@@ -67,8 +67,8 @@ class CdxParser:
         return parse_cdxj(line) if is_cdxj(line) else parse_cdx(line, self.layout)
 
     def _follow(self, layout: Layout) -> None:
-        # Files put one behind the other, or shuffled: a usual header among
-        # lines that are told by their number of fields says nothing new.
+        # In concatenated or shuffled files, a usual header between lines that
+        # are recognized by their number of fields adds no information.
         usual = LAYOUTS.get(len(layout.letters)) == layout
         if self.layout is not None or not usual or not self._begun:
             self.layout = layout
@@ -80,7 +80,7 @@ def read_cdx(
     layout: Layout | None = None,
     on_line: Callable[[int], None] = lambda size: None,
 ) -> Iterator[CdxRow]:
-    """Stream the rows of a file or address (`-`: stdin); broken lines go to `on_error`.
+    """Yield the rows of a file or address (`-`: stdin); broken lines go to `on_error`.
 
     `on_line` is called with the bytes of each line, broken ones included. Raises SourceError if the
     file cannot be read.
@@ -99,7 +99,7 @@ def read_cdx(
 
 
 def lines_of(stream: BinaryIO) -> Iterator[bytes]:
-    """Stream lines; of one beyond MAX_LINE_BYTES only the start, longer than allowed."""
+    """Yield lines; one beyond MAX_LINE_BYTES is truncated to a length that is still too long."""
     while line := stream.readline(MAX_LINE_BYTES + 2):
         yield line
         while len(line) == MAX_LINE_BYTES + 2 and not line.endswith(b"\n"):
@@ -107,7 +107,7 @@ def lines_of(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def whole_line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Stream blocks of whole lines, some hundred kB each; the last may lack its newline.
+    """Yield blocks of whole lines, some hundred kB each; the last may lack its newline.
 
     A line beyond MAX_LINE_BYTES is truncated, to a length that is still too long.
     """
@@ -121,16 +121,16 @@ def whole_line_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def open_cdx(path: str) -> io.BufferedReader:
-    """Return the decompressed stream of a file or address, or of standard input for `-`.
+    """Open a file, an address or standard input (`-`), and return its decompressed stream.
 
-    Raises SourceError, also later when reading.
+    Raises SourceError if it cannot be read, also later when reading.
     """
     raw = standard_input() if path == STANDARD_INPUT else _opened(path)
     return io.BufferedReader(_Decompressed(cast(io.BufferedReader, raw), path), BUFFER_BYTES)
 
 
 def compression(path: str) -> str:
-    """Return `gzip`, `zstd` or "" by the first bytes of a file."""
+    """Return the compression of a file by its first bytes: `gzip`, `zstd` or ""."""
     with _opened(path) as stream:
         return _compression(stream.peek(4))
 
@@ -237,7 +237,7 @@ class _Members:
 CDXJ_GZIP = "cdxj-gzip-1.0"
 META = b"!meta"
 MOST_BLOCK_BYTES = 1 << 28
-"""What a block may take as stored; an index that says more is not believed."""
+"""The maximum stored size of a block; index lines with a larger one are invalid."""
 
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 _SHOWN_BYTES = 80
@@ -249,7 +249,7 @@ class ZipNumBlock:
 
     `key` is the urlkey and timestamp of that line, `part` the name of the member's file. `lineno`
     is the number of the index line in the whole index, from 1, None if missing. `digest` is
-    `sha256:hex` in WACZ files.
+    `sha256:hex`, in WACZ files only.
     """
 
     key: bytes
@@ -261,7 +261,7 @@ class ZipNumBlock:
 
 
 def parse_index_line(line: bytes, part: str = "") -> ZipNumBlock:
-    """Return the block of an index line without newline.
+    """Parse an index line, without newline.
 
     `part` is the block file of a WACZ-form line. Raises FormatError on an invalid line.
     """
@@ -307,13 +307,13 @@ def format_index_line(block: ZipNumBlock) -> bytes:
 
 
 def format_wacz_line(block: ZipNumBlock) -> bytes:
-    """Return the line of a block as WACZ files have it, with its newline."""
+    """Return the index line of a block in the form of WACZ files, with its newline."""
     values = {"offset": block.offset, "length": block.length, "digest": block.digest}
     return block.key + b" " + json.dumps(values).encode() + b"\n"
 
 
 def format_meta(part: str) -> bytes:
-    """Return the first line of an index as WACZ files have it."""
+    """Return the first line (`!meta`) of an index in the form of WACZ files."""
     return b"!meta 0 " + json.dumps({"format": CDXJ_GZIP, "filename": part}).encode() + b"\n"
 
 
@@ -354,7 +354,7 @@ def format_locations(locations: dict[str, tuple[str, ...]]) -> bytes:
 
 
 def block_key(line: bytes) -> bytes:
-    """Return the urlkey and timestamp of a CDX line, as an index line begins."""
+    """Return the urlkey and timestamp of a CDX line: the key of its index line."""
     return b" ".join(line.split(b" ", 2)[:2])
 
 

@@ -1,4 +1,4 @@
-"""CDX sources cut into tasks, and the broken lines that reading them meets."""
+"""CDX sources, their division into tasks, and the broken lines found in them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, slots=True)
 class CdxSource:
-    """A file of captures; the captures of a `held` one are known, never duplicates.
+    """A file of captures; the captures of a `held` file are known, never duplicates.
 
     `layout` is used for lines if no header says otherwise, `name` in messages.
     """
@@ -37,13 +37,13 @@ class CdxSource:
 
     @property
     def shown(self) -> str:
-        """Return the name for messages."""
+        """The name for messages."""
         return self.name or self.path
 
 
 @dataclass(frozen=True, slots=True)
 class FilePiece:
-    """The lines of a source that begin from byte `start` up to `end` (None: all that follow)."""
+    """The lines of a source that begin in the bytes from `start` up to `end` (None: the rest)."""
 
     source: CdxSource
     start: int = 0
@@ -60,13 +60,13 @@ class CdxInput:
 
     @property
     def expanded_bytes(self) -> int:
-        """The size of its lines, estimated where they are compressed."""
+        """The size of its lines in bytes, estimated if they are compressed."""
         return self.size * (_EXPANSION if self.compressed else 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """Some pieces of input to be read together, `size` bytes as stored."""
+    """Pieces of input to be read together, `size` bytes as stored."""
 
     number: int
     pieces: tuple[FilePiece, ...]
@@ -74,12 +74,12 @@ class ReadTask:
 
     @property
     def held(self) -> bool:
-        """Return whether its captures are held, so that none is a duplicate."""
+        """Whether its captures are held, so that none is a duplicate."""
         return self.pieces[0].source.held
 
 
 class LayoutChangedError(Exception):
-    """A file has another layout further down, so that it cannot be read in pieces."""
+    """The layout of a file changes within it, so that it cannot be read in pieces."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -103,7 +103,7 @@ def _ready(source: CdxSource, folder: Path) -> CdxInput:
 
 
 def _copied(source: CdxSource, folder: Path) -> str:
-    """Copy a source that can be read only once (stdin, a pipe) and return the path."""
+    """Copy a source that can be read only once (stdin, a pipe); return the copy's path."""
     number = len(list(folder.glob("input-*")))
     path = folder / f"input-{number}"
     with open_cdx(source.path) as stream, writing(path), path.open("wb") as copy:
@@ -113,16 +113,16 @@ def _copied(source: CdxSource, folder: Path) -> str:
 
 
 def expanded_bytes(inputs: Iterable[CdxInput]) -> int:
-    """Return the size of the lines of all inputs, estimated where they are compressed."""
+    """Return the size of the lines of all inputs in bytes, estimated if they are compressed."""
     return sum(each.expanded_bytes for each in inputs)
 
 
 def plan_tasks(
     inputs: Sequence[CdxInput], workers: int, whole: frozenset[str] = frozenset()
 ) -> list[ReadTask]:
-    """Return tasks of about the same size; files with paths in `whole` are not cut.
+    """Return tasks of about the same size; files with paths in `whole` are not divided.
 
-    A task reads either held captures or others, never both.
+    A task reads either held captures or other captures, never both.
     """
     total = sum(each.size for each in inputs)
     size = max(_LEAST_TASK_BYTES, min(_TASK_BYTES, total // (4 * workers)))
@@ -158,7 +158,7 @@ def read_in_tasks(
 ) -> TaskResult:
     """Return the results of `read` for all tasks; its files go to a new folder in `folder`.
 
-    If `read` raises LayoutChangedError, because the layout of a file changes further down, it is
+    If `read` raises LayoutChangedError, because the layout of a file changes within it, it is
     called again with another folder and with that file in one piece.
     """
     whole: frozenset[str] = frozenset()
@@ -173,17 +173,16 @@ def read_in_tasks(
 
 
 PROBLEMS_LISTED = 1000
-"""So many problems a report lists; all are counted."""
+"""The maximum number of problems in a report; all are counted."""
 
 _LISTED_OF_A_PIECE = 100
 
 
 @dataclass(slots=True)
 class FileReading:
-    """The problems found while reading the lines of a piece; `line` counts within it.
+    """The problems found in the lines of a piece; `line` counts its lines.
 
-    `damage` is the reason why it could not be read to its end, if the part before was used all the
-    same.
+    `damage` is the reason why it could not be read to its end, if the part before was used anyway.
     """
 
     file: str
@@ -194,7 +193,7 @@ class FileReading:
     damage: str = ""
 
     def add(self, error: CdxError) -> None:
-        """Note a broken line; the first ones are kept."""
+        """Count a broken line, and keep it if it is one of the first."""
         self.problems_total += 1
         if len(self.problems) < _LISTED_OF_A_PIECE:
             self.problems.append(error)
@@ -208,7 +207,7 @@ class ProblemReport(Protocol):
 
 
 class Problems:
-    """The broken lines of all tasks, each by its number in its whole file, noted in a report."""
+    """Adds the broken lines of all tasks to a report, with their numbers in the whole file."""
 
     def __init__(self, report: ProblemReport, *, strict: bool = False) -> None:
         self._report = report
@@ -218,8 +217,8 @@ class Problems:
     def add(self, pieces: Sequence[FilePiece], readings: Iterable[FileReading]) -> None:
         """Add the readings of the pieces of the next task.
 
-        Raises the first problem if `strict`, LayoutChangedError if the rest of a file may have been
-        misread.
+        Raises the first problem if `strict`, and LayoutChangedError if the rest of a file may have
+        been misread.
         """
         for piece, reading in zip(pieces, readings, strict=False):
             if reading.layout_changed and (piece.start or piece.end):
@@ -242,7 +241,7 @@ def record_json(record: object) -> Any:
 
 
 def record_from_json(kind: type[_Record], found: Any) -> _Record:
-    """Return the record of JSON values that `record_json` made."""
+    """Return a record from the JSON values of `record_json`."""
     return msgspec.convert(found, kind, dec_hook=_made)
 
 

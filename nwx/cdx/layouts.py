@@ -21,23 +21,23 @@ CDX_FIELDS = (
     "offset",
     "filename",
 )
-"""The fields of a CDX line of eleven, in its order: those of a `CdxRow` before its collection."""
+"""The fields of an 11-field CDX line, in order; a `CdxRow` begins with them."""
 
 URL, MIME, STATUS, DIGEST, FILENAME = (
     CDX_FIELDS.index(name) for name in ("url", "mime", "status", "digest", "filename")
 )
 
 LETTERS = ("NA", "b", "a", "m", "s", "kc", "r", "M", "S", "Vv", "g")
-"""The letters of each field in the headers of CDX files, the usual one first."""
+"""The letters of each of CDX_FIELDS in the headers of CDX files, the usual one first."""
 
 CDXJ_PLACES = {name: place for place, name in enumerate(CDX_FIELDS) if place >= URL}
-"""Where the values of CDXJ that are fields of every row stand in one."""
+"""Positions in a row of the CDXJ values that every row has."""
 
 CDXJ_PLACES_ORS = {"original_uri": URL, "mime_type": MIME, "status_code": STATUS}
 """The same by the names of ipwb and other writers of the ORS dialect."""
 
 ORIGINAL_FIELDS = ("orig.length", "orig.offset", "orig.filename")
-"""What CDXJ calls OutbackCDX's last three of 14 fields: the record that a revisit refers to."""
+"""CDXJ names of the last three of OutbackCDX's 14 fields: the record that a revisit refers to."""
 
 FIELD_PLACES = {
     **{name: place for place, name in enumerate(CDX_FIELDS)},
@@ -47,7 +47,7 @@ FIELD_PLACES = {
     "redirecturl": CDX_FIELDS.index("redirect"),
     "collection": len(CDX_FIELDS),
 }
-"""The names by which clients ask for fields, and where these stand in a row."""
+"""Positions in a row by the field names that clients use."""
 
 EXTRA_FIELDS = {
     **{name: name for name in ORIGINAL_FIELDS},
@@ -57,11 +57,11 @@ EXTRA_FIELDS = {
     "method": "method",
     "requestBody": "requestBody",
 }
-"""The names of fields that few captures have, and what CDXJ calls them."""
+"""CDXJ names by the clients' names of fields that few captures have."""
 
 
 NO_VALUE = "-"
-"""What stands in a line for a value that is missing."""
+"""The placeholder of a missing value in a line."""
 
 _HEADER = re.compile(rb"([\x00-/:-@\[-`{-\x7f])?CDX((?:[\x00-/:-@\[-`{-\x7f][A-Za-z])+)[ \t]*")
 
@@ -87,13 +87,13 @@ CDX10 = Layout("NbamskrMVg")
 CDX11 = Layout("NbamskrMSVg")
 CDX14 = Layout("NbamskrMSVgSVg")
 LAYOUTS = {len(layout.letters): layout for layout in (CDX7, CDX9, CDX10, CDX11, CDX14)}
-"""The layouts that a line without a header can have, by the number of its fields."""
+"""The layouts of lines without a header, by the number of fields."""
 
 
 DATE_FIRST = Layout("bka")
 DATE_LAST = Layout("akb")
 LIST_LAYOUTS = (DATE_FIRST, DATE_LAST)
-"""The orders of exclusion lists: `date digest url`, and `url digest date` as others write them."""
+"""The layouts of exclusion lists: `date digest url`, and `url digest date` of other tools."""
 
 
 def parse_header(line: bytes) -> Layout | None:
@@ -114,7 +114,7 @@ def parse_header(line: bytes) -> Layout | None:
 
 
 def require_fields(layout: Layout) -> None:
-    """Raise CdxError where a layout lacks the timestamp or the URL."""
+    """Raise CdxError if a layout lacks the timestamp or the URL."""
     for letter, name in (("b", "a timestamp (b)"), ("a", "a URL (a)")):
         if layout.place(letter) < 0:
             raise CdxError(f"the layout {layout.letters!r} has no field for {name}")
@@ -132,9 +132,9 @@ def without_file_is_revisit(layout: Layout) -> bool:
 
 @lru_cache(maxsize=256)
 def field_chooser(layout: Layout) -> Callable[[list[str]], tuple[str, ...]]:
-    """Return a function that orders the values of a line as CDX_FIELDS, `-` if missing.
+    """Return a function that puts the values of a line in the order of CDX_FIELDS, `-` if missing.
 
-    It takes as many values as the layout has letters.
+    It takes one value for each letter of the layout.
     """
     if layout.letters[: len(CDX_FIELDS)] == CDX11.letters:
         return lambda values: tuple(values[: len(CDX_FIELDS)])

@@ -1,4 +1,4 @@
-"""CDX lines as rows: parsed from CDX, CDXJ and exclusion lists, written as CDX and CDXJ.
+"""CDX rows: parsed from CDX, CDXJ and exclusion lists, written as CDX and CDXJ.
 
 Text is UTF-8 with surrogate escapes, so that arbitrary bytes survive a round trip.
 """
@@ -43,7 +43,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class CdxRow(NamedTuple):
     """A capture as the fields of a CDX line, `-` for missing ones.
 
-    `extra` is a JSON object of further fields as in CDXJ, "" without any.
+    `extra` is a JSON object of additional fields as in CDXJ, "" without any.
     """
 
     urlkey: str
@@ -75,22 +75,22 @@ def row_is_capture(row: CdxRow) -> bool:
 
 
 def extra_fields(row: CdxRow) -> dict[str, str]:
-    """Return the further fields of a row."""
+    """Return the additional fields of a row."""
     return json.loads(row.extra) if row.extra else {}
 
 
 def text_or_empty(value: str) -> str:
-    """Return a value of a row, "" where it is missing."""
+    """Return a value of a row, "" if it is missing."""
     return "" if value == NO_VALUE else value
 
 
 def number_or_none(value: str) -> int | None:
-    """Return the length or offset of a checked row, None where it is missing."""
+    """Return the length or offset of a checked row, None if it is missing."""
     return None if value == NO_VALUE else int(value)
 
 
 def row_parser(layout: Layout | None, collection: str) -> Callable[[str], CdxRow]:
-    """Return a parser of lines to rows: of a layout, or of the usual ones and CDXJ.
+    """Return a function that parses lines of a layout and CDXJ; None: the usual layouts.
 
     Values are not checked. The parser raises CdxError on an unreadable line.
     """
@@ -141,7 +141,7 @@ def _originals(values: Sequence[str]) -> str:
 
 
 def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxRow:
-    """Return the checked row of a line without newline, by layout or number of fields.
+    """Parse and check a CDX line without newline, by layout or number of fields.
 
     Raises CdxError on an invalid line.
     """
@@ -165,7 +165,7 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxRow:
 
 
 def parse_listed(line: bytes) -> CdxRow:
-    """Return the row of an exclusion list line; the date's position gives the field order.
+    """Parse a line of an exclusion list; the position of the date determines the field order.
 
     Raises CdxError on an invalid line.
     """
@@ -182,7 +182,7 @@ def parse_listed(line: bytes) -> CdxRow:
 
 
 def _checked(row: CdxRow) -> CdxRow:
-    """Return a row with a valid date, and unknown sizes as missing.
+    """Return a row with a valid date and with unknown sizes as missing.
 
     Raises CdxError on an invalid value.
     """
@@ -197,7 +197,7 @@ def _checked(row: CdxRow) -> CdxRow:
 
 
 def checked_timestamp(text: str) -> str:
-    """Return a timestamp as it is, an ISO date as 14 digits; raises CdxError on anything else."""
+    """Return a valid timestamp unchanged, an ISO date as 14 digits; raises CdxError otherwise."""
     is_iso = text[4:5] == "-" and _ISO_DATE.fullmatch(text)
     if not is_iso and not (text.isdecimal() and text.isascii()):
         raise CdxError(f"{text[:40]!r} is no timestamp; up to 14 digits are needed")
@@ -209,7 +209,7 @@ def checked_timestamp(text: str) -> str:
 
 
 def _checked_size(text: str, name: str) -> str:
-    """Return a number of bytes, `-` for -1, which some writers use for unknown."""
+    """Return a number of bytes unchanged, `-` for -1, which some tools write if unknown."""
     if text in (NO_VALUE, "-1"):
         return NO_VALUE
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
@@ -224,9 +224,9 @@ def is_cdxj(line: bytes) -> bool:
 
 
 def parse_cdxj(line: bytes) -> CdxRow:
-    """Return the checked row of a line without its newline.
+    """Parse and check a CDXJ line without newline.
 
-    A missing URL is taken from the urlkey. Raises CdxError on an invalid line.
+    A missing URL is derived from the urlkey. Raises CdxError on an invalid line.
     """
     return _checked(_cdxj_row(line.decode("utf-8", "surrogateescape"), ""))
 
@@ -251,9 +251,9 @@ def _cdxj_row(line: str, collection: str) -> CdxRow:
 
 
 def url_of_key(urlkey: str) -> str:
-    """Return a URL with a SURT urlkey: `org,example)/a` gives `http://example.org/a`.
+    """Return a URL for a SURT urlkey: `org,example)/a` gives `http://example.org/a`.
 
-    A urlkey does not contain the scheme and `www.`.
+    The scheme and `www.` are not part of a urlkey, and stay unknown.
     """
     host, bracket, path = urlkey.partition(")")
     if not bracket or "/" in host:
@@ -263,9 +263,9 @@ def url_of_key(urlkey: str) -> str:
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    """Return a JSON object. Raises CdxError on other text.
+    """Parse a JSON object; raises CdxError on other text.
 
-    Lone surrogates, which JSON can spell but which cannot be encoded, are replaced.
+    Lone surrogates, which JSON can express but UTF-8 cannot, are replaced.
     """
     with CdxError.instead_of((ValueError, RecursionError), "the JSON cannot be read"):
         found = json.loads(text)
