@@ -1,5 +1,5 @@
-"""The CDX server: queries in three dialects, answered from any source.
+"""A CDX server independent of HTTP: queries in three dialects, answered from any source.
 
-`parsing` turns parameters into a `Query`, `selecting` finds its rows in `sources`, `output`
-writes them. Independent of HTTP.
+`query_parser` converts parameters to a `CdxQuery`, `selection` finds its rows in `sources`, and
+`output` writes them.
 """

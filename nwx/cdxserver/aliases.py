@@ -1,4 +1,4 @@
-"""Aliases of URLs: applied to answers, and read from `@alias URL TARGET` lines, as in OutbackCDX.
+"""URL aliases, as in OutbackCDX: applied to answers, and read from `@alias URL TARGET` lines.
 
 Captures of an alias are listed under the urlkey of its target, whenever they were stored.
 """
@@ -20,19 +20,19 @@ _MARK = b"@alias "
 
 
 class AliasedSource:
-    """A source in which captures of aliases stand under the urlkeys of their targets."""
+    """A source that lists captures of aliases under the urlkeys of their targets."""
 
     def __init__(self, source: RowSource, index: AliasIndex) -> None:
         self._source, self._index = source, index
         self.name, self.is_local = source.name, source.is_local
 
     def resolved(self, urlkey: str, collection: str) -> str:
-        """Return the urlkey that captures of a urlkey are listed under."""
+        """Return the urlkey under which captures of a urlkey are listed."""
         aliases = self._index.of(collection)
         return urlkey if aliases is None else aliases.resolved(urlkey)
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span in its order; that of a single alias is its target's."""
+        """Return the captures of a span in its order; for a single alias, those of its target."""
         aliases = self._touching(span)
         if aliases is None:
             return self._source.rows(span)
@@ -42,7 +42,7 @@ class AliasedSource:
         return heapq.merge(kept, moved, key=cdx_place, reverse=span.newest_first)
 
     def _moved(self, span: CdxSpan, aliases: Aliases) -> Iterator[CdxRow]:
-        """Stream the captures of aliases whose targets lie in a span, in its order."""
+        """Yield the captures of aliases whose targets are in a span, in the span's order."""
         targets = aliases.targets_in(span)
         first, since, last, until = span.bounds()
         for target in reversed(targets) if span.newest_first else targets:
@@ -57,18 +57,18 @@ class AliasedSource:
                 yield row._replace(urlkey=target)
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
-        """Stream the same captures as lines where no alias is in the span."""
+        """Return the same captures as lines; None if the span has aliases."""
         return None if self._touching(span) else self._source.blocks(span, form)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the places of captures about 3,000 apart, from the first."""
+        """Yield the places of captures about 3,000 apart, from the first."""
         if not self._touching(span):
             yield from self._source.marks(span)
             return
         yield from marks_of(self.rows(span))
 
     def collections(self) -> Sequence[str]:
-        """Return the names of the collections that have captures here."""
+        """Return the names of the collections with captures in the source."""
         return self._source.collections()
 
     def close(self) -> None:
@@ -97,9 +97,9 @@ def _timestamp(row: CdxRow) -> str:
 def without_alias_lines(
     blocks: Iterable[bytes], found: list[Alias], *, deleting: bool = False
 ) -> Iterator[bytes]:
-    """Yield blocks of lines without `@alias` lines, which are put into `found`.
+    """Yield blocks of lines without `@alias` lines, whose aliases are added to `found`.
 
-    Empty lines stand in their places. Bad ones stay, as lines of no capture.
+    They are replaced by empty lines. Invalid ones stay, and are reported as bad lines later.
     """
     for block in blocks:
         if block.startswith(_MARK) or b"\n" + _MARK in block:
@@ -125,11 +125,11 @@ def _alias(line: bytes, deleting: bool) -> Alias | None:
 
 
 def store_aliases(engine: Engine, collection: str, aliases: Sequence[Alias]) -> None:
-    """Store aliases of a collection, or remove those without a target; tell followers."""
+    """Store aliases of a collection, or remove those without a target; log it for followers."""
     if not aliases:
         return
     before = engine.aliases.of(collection) or Aliases()
-    # Where captures of an alias stood tells followers what to delete.
+    # Followers delete the captures under their previous urlkeys.
     keys = [f"{one.alias} {before.resolved(one.alias)}" for one in aliases]
     engine.aliases.change(collection, aliases)
     engine.change_log().add_keys(collection, LoggedKind.ALIASES, keys)

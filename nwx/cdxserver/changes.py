@@ -1,8 +1,8 @@
 """The changes of a collection for its followers, in OutbackCDX's protocol.
 
-Sequence numbers are those of the change log. What an entry of the log names is read as it is now:
-a capture that was deleted since is left out, one that came back is not deleted. What a rule purges
-is gone, even before it is deleted.
+Sequence numbers are those of the change log. The captures that a log entry names are read in their
+current state: those deleted since are left out, those stored again are not deleted. Captures that a
+rule purges count as deleted, even before they are.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ class ChangeFeed:
         self._rules = AccessRules()
 
     def sequence(self) -> int:
-        """Return the number of the last change; captures not logged yet count as one."""
+        """Return the number of the last change; all captures not logged yet count as one change."""
         self._log.forget(self._collection)
         head = self._log.begin(self._collection, self._engine.aliases)
         mark = self._engine.capture_mark()
@@ -66,10 +66,10 @@ class ChangeFeed:
         return head.number
 
     def batches(self, since: int, size: int = DEFAULT_SIZE) -> Iterator[NumberedBatch]:
-        """Yield the changes after a number, at least one and about `size` bytes.
+        """Yield the changes after a number, at least one, about `size` bytes in total.
 
-        Raises CdxQueryError for a number that the log has not reached, and for one before
-        deletions that it has forgotten; who begins at 0 has nothing that was deleted.
+        Raises CdxQueryError if the log has not reached the number, or no longer has the deletions
+        after it; a follower that begins at 0 has nothing to delete.
         """
         if since > (reached := self.sequence()):
             raise CdxQueryError(f"there are {reached} changes, and none numbered {since}")
@@ -93,7 +93,7 @@ class ChangeFeed:
                 return
 
     def _logged_new(self) -> bool:
-        """Log the next captures that are stored and not logged; return whether there were any."""
+        """Log the next stored captures that are not logged yet; return whether there were any."""
         head, mark = (
             self._log.begin(self._collection, self._engine.aliases),
             self._engine.capture_mark(),
@@ -114,12 +114,12 @@ class ChangeFeed:
         if change.kind is LoggedKind.ALIASES:
             return chain.from_iterable(self._alias(key, aliases) for key in change.keys)
         stored = self._engine.captures_since(change.since, change.until, self._collection)
-        # Where some were deleted since, further ones follow, which does no harm.
+        # If some were deleted since, later captures are included, which is harmless.
         some = (one for one, _ in islice(stored, change.captures))
         return (_stored(row_of(one), aliases) for one in some if not self._rules.purges(one))
 
     def _as_it_is(self, key: CaptureKey) -> CaptureChange:
-        """Return the capture of a key, or its deletion where there is none."""
+        """Return the current capture of a key, or its deletion if there is none."""
         if self._listed.resolved(key.urlkey, self._collection) != key.urlkey:
             return CaptureChange(key, None)
         span = CdxSpan(
@@ -138,7 +138,7 @@ class ChangeFeed:
         return not rules.purges_nothing and rules.purges(capture_of(row, self._collection))
 
     def _alias(self, key: str, aliases: Aliases) -> Iterator[BatchChange]:
-        """Yield an alias and the captures that it moved: deleted where they stood, stored anew."""
+        """Yield an alias and the captures it moved: deleted at the old key, stored at the new."""
         alias, _, before = key.partition(" ")
         yield AliasChange(alias, aliases.target(alias))
         for urlkey in aliases.through(alias):

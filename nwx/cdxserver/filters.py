@@ -40,7 +40,7 @@ Value = Callable[[CdxRow], str]
 
 
 def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Value:
-    """Return a reader of a field of a row, with digests spelled as `form`.
+    """Return a function that reads a field of a row, with digests spelled as `form`.
 
     `name` may be the number of a field of a CDX line, from 0. Raises CdxQueryError on any other
     name.
@@ -58,7 +58,7 @@ def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Va
 
 
 def column_of(name: str) -> int | None:
-    """Return the column of a field, None for a field that not every row has."""
+    """Return the column of a field, None if not every row has the field."""
     if name.isascii() and name.isdigit() and len(name) < 3 and int(name) < len(CDX_FIELDS):
         return int(name)
     return FIELD_PLACES.get(name)
@@ -67,7 +67,7 @@ def column_of(name: str) -> int | None:
 def field_values(
     names: Sequence[str], form: DigestForm | None
 ) -> Callable[[CdxRow], tuple[str, ...]]:
-    """Return a reader of several fields of a row, in the order of `names`."""
+    """Return a function that reads several fields of a row, in the order of `names`."""
     places = [column_of(name) for name in names]
     wanted = list(range(len(places)))
     if form is None and places == wanted:
@@ -84,7 +84,7 @@ def field_values(
 def _of_columns(
     read: Callable[[CdxRow], tuple[str, ...]], digests: Sequence[int], form: DigestForm | None
 ) -> Callable[[CdxRow], tuple[str, ...]]:
-    """Return a reader of fixed columns that spells the digests among them as `form`."""
+    """Return a function that reads columns, with the digests among them spelled as `form`."""
 
     def values(row: CdxRow) -> tuple[str, ...]:
         found = read(row)
@@ -111,9 +111,9 @@ Test = Callable[[str], bool]
 class Grammar(StrEnum):
     """The filter syntax of a dialect.
 
-    IA: `[~][!][field:]expression`, matches the whole value, with `~` a part of it. OUTBACK: the
-    same, but the field is required. PYWB: `[!][=|~][field:]text`, matches a part of the value, with
-    `=` the whole, with `~` an expression at its start.
+    IA: `[~][!][field:]expression`; the expression matches the whole value, with `~` it is a text
+    contained in it. OUTBACK: the same, but the field is required. PYWB: `[!][=|~][field:]text`; a
+    text contained in the value, with `=` equal to it, with `~` an expression matching its start.
     """
 
     IA = "ia"
@@ -123,7 +123,7 @@ class Grammar(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CdxFilter:
-    """A condition; `digest` is the whole digest that it names, in normal form."""
+    """A condition on rows; `digest` is the digest it compares with, in normal form, "" if none."""
 
     keeps: Callable[[CdxRow], bool]
     refuses_revisits: bool
@@ -131,7 +131,7 @@ class CdxFilter:
     inverted: bool = False
 
     def for_digests(self, digests: Sequence[str]) -> "CdxFilter":
-        """Return the same condition for several digests of one payload."""
+        """Return the same condition for all digests of one payload."""
         wanted = frozenset(digests)
         test = lambda row: (normal_or_same(row.digest) in wanted) != self.inverted  # noqa: E731
         return replace(self, keeps=test)
@@ -139,16 +139,16 @@ class CdxFilter:
 
 @dataclass(frozen=True, slots=True)
 class Collapsing:
-    """Captures one after the other with equal values become one: the first, or the last."""
+    """A rule that reduces consecutive captures with equal values to the first, or the last."""
 
     value: Callable[[CdxRow], str]
     last: bool = False
 
 
 def parse_filter(spec: str, grammar: Grammar, form: DigestForm | None) -> CdxFilter:
-    """Return the filter of a parameter, applied to digests spelled as `form`.
+    """Parse a filter parameter, which applies to digests spelled as `form`.
 
-    A whole digest equals any other spelling of it. Raises CdxQueryError on an invalid filter.
+    A complete digest matches every spelling of it. Raises CdxQueryError on an invalid filter.
     """
     if len(spec) > MOST_FILTER_CHARACTERS:
         raise CdxQueryError(
@@ -176,7 +176,7 @@ def _keeping(value: Value, test: Test, inverted: bool) -> Callable[[CdxRow], boo
 
 
 def _marks_of(spec: str, grammar: Grammar) -> tuple[bool, str, str]:
-    """Return whether a filter is inverted, its other mark, and the rest."""
+    """Return whether a filter is inverted, its mark (`=`, `~` or ""), and the rest."""
     if grammar is Grammar.PYWB:
         inverted = spec.startswith("!")
         rest = spec[inverted:]
@@ -216,7 +216,7 @@ def _compiled(text: str, spec: str) -> "re2._Regexp[bytes]":
 
 
 def _whole_digest(text: str) -> str:
-    """Return the normal form of a digest, "" where the text is not one whole digest."""
+    """Return the normal form of a digest, "" if the text is not a complete digest."""
     try:
         return normal_digest(text)
     except DigestError:
@@ -229,7 +229,7 @@ def _line(form: DigestForm | None) -> Value:
 
 
 def parse_collapse(spec: str, parameter: str, *, last: bool = False) -> Collapsing:
-    """Return what `field` or `field:N` asks to collapse; raises CdxQueryError."""
+    """Parse `field` or `field:N` (first N characters); raises CdxQueryError on anything else."""
     name, colon, number = spec.partition(":")
     value = field_value(name, parameter, DigestForm.BARE)
     if not colon and column_of(name) == DIGEST:
@@ -243,5 +243,5 @@ def parse_collapse(spec: str, parameter: str, *, last: bool = False) -> Collapsi
 
 
 def by_time_and_status(digits: int) -> Collapsing:
-    """Return what pywb's collapseTime asks for."""
+    """Return the collapsing of pywb's collapseTime: by `digits` of the timestamp, and status."""
     return Collapsing(lambda row: f"{row.timestamp[:digits]} {row.status}")

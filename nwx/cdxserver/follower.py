@@ -1,4 +1,4 @@
-"""A follower: keeps a collection of an archive like one of an OutbackCDX, or of another nwx."""
+"""A follower, which replicates a collection of an OutbackCDX, or of another nwx, in an archive."""
 
 import io
 import json
@@ -41,17 +41,17 @@ _RECORDS_AT_ONCE = 10_000
 _BLOCKS_AT_ONCE = 16
 _ALIASES_AT_ONCE = 1_000
 _FIRST_KEY = "$"
-"""Before all urlkeys, and after `#ReplicationSequence`, which OutbackCDX cannot list."""
+"""Sorts before all urlkeys, and after `#ReplicationSequence`, which OutbackCDX cannot list."""
 
 _INCOMPLETE = b"warning: output may be incomplete"
-"""What an OutbackCDX ends an answer with in which it failed."""
+"""The end of an OutbackCDX's answer if it failed midway."""
 
 
 @dataclass(slots=True)
 class FollowerState:
-    """How far a follower is: the number of the last change that it has taken over.
+    """The progress of a follower; `reached` is the number of the last change applied.
 
-    `copied` is the urlkey that a first copy has come to, None before and after that.
+    `copied` is the urlkey that the initial copy has reached, None before and after it.
     """
 
     primary: str = ""
@@ -61,7 +61,7 @@ class FollowerState:
 
 @dataclass(slots=True)
 class Followed:
-    """What one round of a follower did; `lag` is the number of changes still to come."""
+    """The counts and errors of one round of a follower; `lag` is the number of changes left."""
 
     stored: int = 0
     deleted: int = 0
@@ -102,7 +102,7 @@ class Follower:
         self.state = self._stored_state()
 
     def run(self, stop: threading.Event, seconds: float, say: Callable[[str], object]) -> None:
-        """Follow until `stop`, asking every so many seconds; errors are told and tried again."""
+        """Follow until `stop`, polling every `seconds`; errors are reported and retried."""
         told = ""
         while not stop.is_set():
             try:
@@ -119,14 +119,14 @@ class Follower:
             stop.wait(seconds)
 
     def follow(self, stop: threading.Event | None = None) -> Followed:
-        """Take over all changes that the primary has now; return what was done.
+        """Apply all changes that the primary has now; return the counts.
 
-        Raises SourceError where the primary cannot be reached or followed.
+        Raises SourceError if the primary cannot be reached or followed.
         """
         done, state = Followed(), self.state
         sequence = self._sequence()
         if state.reached is None:
-            # The log of an OutbackCDX begins later than its captures, and it has none to ask.
+            # An OutbackCDX's log does not reach back to its first captures: copy them first.
             state.copied = None if self._by_batch else _FIRST_KEY
             state.reached = 0 if self._by_batch else sequence
             self._save()
@@ -160,7 +160,7 @@ class Follower:
                 break
 
     def _copy(self, done: Followed) -> None:
-        """Copy all captures and aliases, from where an earlier copy ended."""
+        """Copy all captures and aliases, continuing an earlier copy."""
         state = self.state
         query = f"?urlkey={quote(state.copied or _FIRST_KEY, safe='')}&matchType=range"
         with self._opened(query) as response:
@@ -194,7 +194,7 @@ class Follower:
             self._take_over(captures, done)
 
     def _take_over(self, changed: dict[CaptureKey, CdxRow | None], done: Followed) -> None:
-        """Delete and store captures; what is here already stays."""
+        """Delete and store captures; unchanged ones stay."""
         known = self._known(changed)
         gone, new = list[Capture](), list[Capture]()
         for key, row in changed.items():
@@ -220,7 +220,7 @@ class Follower:
             done.stored += self._engine.load_captures([kept])
 
     def _known(self, keys: Iterable[CaptureKey]) -> dict[CaptureKey, list[CdxRow]]:
-        """Return the captures that are here, by the keys that they are told by."""
+        """Return the archive's own captures, by the keys that identify them."""
         aliases = self._engine.aliases.of(self.collection) or Aliases()
         listed = [key for key in keys if aliases.resolved(key.urlkey) == key.urlkey]
         urlkeys = {one for key in listed for one in (key.urlkey, *aliases.members(key.urlkey))}
@@ -246,7 +246,7 @@ class Follower:
                 raise SourceError("the primary does not tell its sequence number") from error
 
     def _changes(self, reached: int) -> Iterator[_Change]:
-        # OutbackCDX begins with the batch that a number is in.
+        # OutbackCDX begins with the batch that contains the number.
         since = reached if self._by_batch else reached + 1
         with self._opened(f"/changes?since={since}&version={PLACE_VERSION}") as response:
             lines = io.BufferedReader(response.raw)

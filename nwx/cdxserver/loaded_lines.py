@@ -1,4 +1,4 @@
-"""Captures out of CDX lines that somebody sends, as OutbackCDX takes them."""
+"""Loading and deletion of captures given as CDX lines, as in OutbackCDX."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,7 +31,7 @@ from nwx.values.urls import clean_url, url_parts
 
 _ERRORS_KEPT = 20
 _PLAIN_LAYOUTS = (None, CDX11)
-"""Layouts of plain lines: an unknown one is chosen by the number of fields."""
+"""Layouts of plain lines; with None, the number of fields determines the layout."""
 _METHOD = "__wb_method="
 _METHOD_NAME = '"method"'  # in the JSON of a row
 _LONGEST_METHOD = 20
@@ -40,7 +40,7 @@ _UNKNOWN = "unk"
 
 @dataclass(slots=True)
 class Loaded:
-    """The counts of loaded lines: new, deleted, not captures, bad; and the first errors.
+    """The counts of loaded lines: all, changed (new or deleted), not captures, bad; first errors.
 
     `purged` counts the captures that access rules keep out, which are not stored.
     """
@@ -60,7 +60,7 @@ class Loaded:
 
 def make_ready(engine: Engine) -> None:
     """Create a missing archive, so that queries before the first load succeed."""
-    # Another writer has made it already.
+    # EngineBusyError: another writer has created it.
     with suppress(EngineBusyError):
         engine.load_captures(())
 
@@ -76,9 +76,9 @@ def load_lines(
 ) -> Loaded:
     """Store the captures of CDX or CDXJ lines: all, or none if one line is bad.
 
-    `blocks` have one or more whole lines each. With `at_once` captures are stored and visible in
+    `blocks` have one or more whole lines each. With `at_once`, captures are stored and visible in
     batches of that size, rounded up to a block, and batches before a bad line stay.
-    Lines of records that are not captures are counted and left out, with `skip_bad` bad ones too.
+    Lines of records that are not captures are counted and skipped, with `skip_bad` bad lines too.
     `@alias URL TARGET` lines become aliases of the collection, once all captures are stored.
     `name` is the name of the lines in errors. Raises UsageError on an invalid collection name,
     CdxError on a bad line.
@@ -100,7 +100,7 @@ def load_lines(
 
 
 def _first_of(batches: Iterator[CaptureValues], number: int) -> Iterator[CaptureValues]:
-    """Yield batches until they have so many captures."""
+    """Yield batches until they have `number` captures."""
     while number > 0 and (batch := next(batches, None)):
         number -= len(batch)
         yield batch
@@ -109,7 +109,7 @@ def _first_of(batches: Iterator[CaptureValues], number: int) -> Iterator[Capture
 def load_cdx_file(
     engine: Engine, name: str, collection: str, *, strict: bool, at_once: int = 0
 ) -> Loaded:
-    """Store the captures of a CDX or CDXJ file; if `strict`, nothing of one with a bad line."""
+    """Store the captures of a CDX or CDXJ file; if `strict`, none if it has a bad line."""
     try:
         with open_cdx(name) as stream:
             blocks = whole_line_blocks(stream)
@@ -127,7 +127,7 @@ def unload_lines(
 ) -> Loaded:
     """Delete the captures named by CDX or CDXJ lines; otherwise like `load_lines`.
 
-    Lines of other records are deleted too: earlier versions loaded them.
+    Lines of other records are deleted too, as earlier versions loaded them.
     """
     loaded, aliases, deleted = Loaded(), list[Alias](), list[Capture]()
     parser = CdxParser(name)
@@ -148,7 +148,7 @@ def unload_lines(
 
 
 def _unnoted(_: Capture) -> None:
-    """Leave a deletion out of the log."""
+    """Ignore a deletion, if no log is kept."""
 
 
 def read_captures(
@@ -161,7 +161,7 @@ def read_captures(
     every: bool = False,
     first: int = 1,
 ) -> Iterator[Capture]:
-    """Yield the captures of lines, and count them; with `every` other records too.
+    """Yield the captures of lines, and count them; with `every`, other records too.
 
     `first` is the number of the first line. Raises CdxError on a bad line, unless `skip_bad`.
     """
@@ -190,7 +190,7 @@ def read_captures(
 
 
 class _Reading:
-    """A reader of lines of one collection: plain ones together, others one by one."""
+    """Reads the lines of one collection: plain ones by block, others one by one."""
 
     def __init__(
         self, collection: str, loaded: Loaded, parser: CdxParser, *, skip_bad: bool
@@ -218,9 +218,9 @@ class _Reading:
     def _beside_others(
         self, lines: list[bytes], rows: Sequence[CaptureTuple], is_plain: Sequence[bool]
     ) -> Iterator[CaptureTuple]:
-        """Yield the captures of lines; `rows` has those of the plain ones among the first lines.
+        """Yield the captures of lines; `rows` has the captures of plain lines (`is_plain`).
 
-        After a header among the lines, the following ones are parsed again.
+        After a header among the lines, all following lines are parsed one by one.
         """
         number, self._number = self._number, self._number + len(lines)
         following = iter(rows)
@@ -263,7 +263,7 @@ def _without_purged(
 
 
 def capture_of(row: CdxRow, collection: str) -> Capture:
-    """Return the capture of a checked row; its urlkey is computed anew.
+    """Return the capture of a checked row; its urlkey is computed from the URL.
 
     Raises CdxError if the row does not identify one record.
     """
@@ -314,13 +314,13 @@ def _status(text: str) -> int | None:
 
 
 def _key(url: str, urlkey_told: str, extra: Mapping[str, str]) -> str:
-    """Return the urlkey of a URL, followed by the body of a POST as in the line."""
+    """Return the urlkey of a URL, with the method and body of a POST as in the line."""
     method = extra.get("method", "GET").upper()
     if method in METHODS_WITH_QUERY:
         body = _readable(extra.get("requestBody", ""))
         query = f"{_METHOD}{method}" + (f"&{body}" if body else "")
         return urlkey(f"{url}{'&' if '?' in url else '?'}{query}")
-    # CDX has no fields for them: the key of --post-append is all that tells.
+    # CDX has no fields for method and body: only a urlkey of --post-append has them.
     return _readable(urlkey_told) if _METHOD in urlkey_told else urlkey(url)
 
 

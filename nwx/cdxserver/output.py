@@ -26,7 +26,7 @@ RowWriter = Callable[[CdxRow], str]
 
 
 def pieces(selection: SelectedRows, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
-    """Stream an answer in the form that the question and the dialect want."""
+    """Return the pieces of an answer, in the output form of the query and dialect."""
     names, form = dialect.fields_of(query), query.digest
     if query.output is OutputForm.TEXT:
         return _lines(selection, text_writer(names, form))
@@ -54,7 +54,7 @@ def resume_key(resume: Resume) -> str:
 
 
 def _batches(rows: Iterable[CdxRow]) -> Iterator[list[CdxRow]]:
-    """Give rows in batches, small ones first, and small ones where rows are long in coming."""
+    """Yield rows in batches, small ones at the start and if rows arrive slowly."""
     size = 16
     batch: list[CdxRow] = []
     late = time.monotonic() + _HELD_SECONDS
@@ -70,14 +70,14 @@ def _batches(rows: Iterable[CdxRow]) -> Iterator[list[CdxRow]]:
 
 @lru_cache(maxsize=256)
 def text_writer(names: tuple[str, ...], form: DigestForm | None) -> RowWriter:
-    """Return what writes rows as lines of these fields."""
+    """Return a function that writes rows as lines of these fields."""
     values = field_values(names, form)
     blanks = len(names) - 1
 
     def write(row: CdxRow) -> str:
         found = values(row)
         line = " ".join(found)
-        # Values out of an archive may hold blanks, and worse.
+        # Values from archives may contain blanks and control characters.
         if line.count(" ") != blanks or not line.isprintable():
             line = " ".join(map(safe_field, found))
         return f"{line}\n"
@@ -104,7 +104,7 @@ def _json_line_writer(query: CdxQuery) -> RowWriter:
 
 
 def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
-    """Return a function from a row to an object of its known fields, or of those requested."""
+    """Return a function that makes an object of a row's known, or requested, fields."""
     if query.fields:
         return _asked(_but_place(query), query.digest)
     form = query.digest
@@ -128,14 +128,14 @@ def _fields_object(query: CdxQuery) -> Callable[[CdxRow], dict[str, str]]:
 
 
 def _but_place(query: CdxQuery) -> tuple[str, ...]:
-    """Return the fields asked for; a line of CDXJ begins with urlkey and timestamp anyway."""
+    """Return the requested fields, for CDXJ without urlkey and timestamp, which begin each line."""
     if query.output is OutputForm.CDXJ:
         return tuple(name for name in query.fields if name not in ("urlkey", "timestamp"))
     return query.fields
 
 
 def _asked(names: tuple[str, ...], form: DigestForm | None) -> Callable[[CdxRow], dict[str, str]]:
-    """Return a function from a row to an object of fields, `-` if missing, as in pywb."""
+    """Return a function that makes an object of a row's fields, `-` if missing, as in pywb."""
     values = field_values(names, form)
     usual = frozenset(name for name in names if column_of(name) is not None)
 
@@ -171,7 +171,7 @@ def _list_writer(names: tuple[str, ...], form: DigestForm | None, *, typed: bool
 
 
 def _typed(name: str, value: str) -> str | int | None:
-    """Return a value as OutbackCDX types it: numbers as such, null for unknown ones."""
+    """Return a value with its type in OutbackCDX's JSON: a number, None (null) or text."""
     if name not in _NUMBERS:
         return value
     if value.isascii() and value.isdigit() and len(value) < 19:
@@ -182,7 +182,7 @@ def _typed(name: str, value: str) -> str | int | None:
 def _array(
     selection: SelectedRows, write: RowWriter, head: tuple[str, ...] | None, *, always: bool = False
 ) -> Iterator[bytes]:
-    """Stream a JSON array whose first row names the fields: `always`, or where others follow."""
+    """Yield a JSON array, whose first row (`head`) names the fields, if `always` or not empty."""
     before = "["
     first = [json.dumps(head)] if head is not None else []
     if always:
@@ -199,11 +199,11 @@ def _array(
 
 
 _SPELLINGS = {None: False, DigestForm.NORMAL: False, DigestForm.BARE: True}
-"""Whether digests of normal form lose the name of their algorithm."""
+"""Whether digests are written without the name of their algorithm."""
 
 
 def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterable[bytes] | None:
-    """Return the text answer in pieces, a list where all is read; None if it is made from rows."""
+    """Return a text answer in pieces, a list if all was read; None if it must be made from rows."""
     names = dialect.fields_of(query)
     form = _form(names, query.digest) if _is_plain(query) else None
     if form is None:
@@ -217,14 +217,14 @@ def plain_lines(query: CdxQuery, source: RowSource, dialect: Dialect) -> Iterabl
 
 @lru_cache(1_000)
 def _form(names: tuple[str, ...], digest: DigestForm | None) -> CdxLineForm | None:
-    """Return the form of lines of these fields, None where rows of a CDX lack one of them."""
+    """Return the form of lines with these fields, None if CDX lines do not have all of them."""
     places = [column_of(name) for name in names]
     known = tuple(place for place in places if place is not None and place < len(CDX_FIELDS))
     return CdxLineForm(known, _SPELLINGS[digest]) if len(known) == len(places) else None
 
 
 def _is_plain(query: CdxQuery) -> bool:
-    """Return whether all captures of a span are asked for, or the first of them, as text."""
+    """Return whether a query requests all or the first captures of a span, as text."""
     dated = bool(query.date_from or query.date_to) and not query.urlkey
     chosen = query.filters or query.collapsing or query.newest or dated
     revisits = query.with_originals or query.resolve_revisits

@@ -1,8 +1,8 @@
-"""A fast path from plain CDX lines to captures, many times as fast as the parser.
+"""A fast path from plain CDX lines to captures, several times as fast as the parser.
 
-A plain line has eleven fields of printable ASCII, as nearly all do: a whole timestamp, an http
-URL, a MIME type or `warc/revisit`, a status, a bare SHA-1 digest. All others are read by
-`nwx.cdx.files` and `capture_of`, which give the same captures for plain lines. The lines of a
+A plain line has eleven fields of printable ASCII, as nearly all lines do: a 14-digit timestamp, an
+http URL, a MIME type or `warc/revisit`, a status, a bare SHA-1 digest. All other lines are read by
+`nwx.cdx.files` and `capture_of`, which return the same captures for plain lines. The lines of a
 block are read together, by column.
 """
 
@@ -24,15 +24,15 @@ _LONGEST_LINE = 4_096
 _METHOD = "__wb_method="
 _UNTYPED = frozenset((NO_VALUE, "unk", REVISIT))
 _TOLD_BY_URL = EMPTY_TYPES | ZIP_TYPES | _UNTYPED
-"""MIME types that leave the family of a payload to its URL."""
+"""MIME types with which the URL determines the family of a payload."""
 
 _DAY = (
     r"(?!0000)(?:[0-9]{4}(?:(?:0[13578]|1[02])(?:0[1-9]|[12][0-9]|3[01])"
     r"|(?:0[469]|11)(?:0[1-9]|[12][0-9]|30)|02(?:0[1-9]|1[0-9]|2[0-8]))"
     r"|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)0229)"
 )
-# Of the URLs that `nwx.values.urlkeys` calls plain those without port, query, escapes and
-# empty segments, with a host in lower case.
+# The URLs that are plain in `nwx.values.urlkeys` and have no port, query, escapes or
+# empty segments, and a lower-case host.
 _HOST_AND_PATH = (
     r"((?:[a-z0-9_-]++\.)*+[a-z][a-z0-9-]*+)"
     r"((?:/(?!\.)[A-Za-z0-9_.~,!*'+:@=$&|-]++)*+)/?(?= )"
@@ -55,7 +55,7 @@ def plain_capture(line: bytes, collection: str) -> Capture | None:
 
 
 def plain_values(block: bytes, collection: str) -> tuple[CaptureValues, list[bool]]:
-    """Return the captures of plain lines, and which lines are plain.
+    """Return the captures of plain lines, and whether each line is plain.
 
     `block` has at least one whole line; the last may lack its newline.
     """
@@ -81,7 +81,7 @@ def plain_values(block: bytes, collection: str) -> tuple[CaptureValues, list[boo
 
 
 def _columns(lines: Sequence[tuple[str, ...]], collection: str) -> CaptureColumns:
-    """Return the values of captures, with a urlkey "" for URLs without one."""
+    """Return the values of captures by column, with the urlkey "" for URLs without one."""
     fields = zip(*lines, strict=True)
     timestamps, urls, hosts, paths, mimes, statuses, digests, redirects, lengths, *where = fields
     offsets, files = where
@@ -114,7 +114,7 @@ def _url_columns(
 ) -> tuple[Sequence[str], ...]:
     """Return urlkeys ("" if missing), hosts, domains and public suffixes, by column.
 
-    URLs of other forms than the usual one have no host here.
+    `hosts` has "" for URLs that are not in the usual form.
     """
     places = [_place(host) for host in hosts]
     keys = [f"{start}{path or '/'}" for (start, _), path in zip(places, paths, strict=True)]
@@ -129,7 +129,7 @@ def _url_columns(
 
 @lru_cache(65_536)
 def _place(host: str) -> tuple[str, UrlParts]:
-    """Return how the urlkeys of a host begin, and where it belongs."""
+    """Return the start of a host's urlkeys, and its domain and public suffix."""
     return urlkey(f"http://{host}/").removesuffix("/") if host else "", host_parts(host)
 
 

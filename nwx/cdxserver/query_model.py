@@ -17,7 +17,7 @@ from nwx.values.timestamps import parse_timestamp
 
 
 class OutputForm(StrEnum):
-    """Forms of an answer."""
+    """The formats of an answer."""
 
     TEXT = "text"
     JSON = "json"
@@ -26,7 +26,7 @@ class OutputForm(StrEnum):
 
 
 class MatchType(StrEnum):
-    """How a URL selects captures; `RANGE` those from its urlkey on to the end."""
+    """How a URL selects captures; `RANGE` selects all from its urlkey to the end."""
 
     EXACT = "exact"
     PREFIX = "prefix"
@@ -36,7 +36,7 @@ class MatchType(StrEnum):
 
 
 class RowOrder(StrEnum):
-    """By key and time, the other way round, or the closest to a time first."""
+    """The order of rows: by urlkey and time, reversed, or closest to a time first."""
 
     DEFAULT = "default"
     REVERSE = "reverse"
@@ -45,7 +45,7 @@ class RowOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where an answer ended: the captures of this key and time, and how many were read of them."""
+    """The end of an answer: urlkey and time of its last capture, and the rows read with both."""
 
     urlkey: str
     timestamp: str
@@ -54,7 +54,7 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """One page of an answer, or with `count` their number; sizes are in blocks of lines."""
+    """A request for one page, or with `count` the number of pages; `size` is in blocks of lines."""
 
     page: int
     size: int
@@ -68,12 +68,12 @@ class CdxQuery:
     `limit` None means all. `newest` selects the newest originals instead of the first captures.
     `digest` is the spelling of digests in the answer, None for unchanged. `with_originals` appends
     the originals of revisits that are not in the answer; `resolve_revisits` adds the location of
-    the original to revisits. With `collapse_first` captures are collapsed in their usual order, and
-    then reversed.
+    the original to revisits. With `collapse_first`, captures are collapsed in their usual order,
+    and then reversed.
     """
 
     span: CdxSpan
-    urlkey: str  # "" where not one but many are asked for
+    urlkey: str  # "" if the query is not for one URL
     date_from: str = ""
     date_to: str = ""
     filters: tuple[CdxFilter, ...] = ()
@@ -94,7 +94,7 @@ class CdxQuery:
     resolve_revisits: bool = False
 
     def for_span(self, span: CdxSpan, urlkey: str) -> "CdxQuery":
-        """Return the same question about another place, faster than `replace` does."""
+        """Return the same query for another span, faster than with `replace`."""
         other = object.__new__(CdxQuery)
         other.__dict__.update(self.__dict__, span=span, urlkey=urlkey)
         return other
@@ -128,7 +128,7 @@ class Dialect:
     resolves_revisits: bool = False
 
     def fields_of(self, query: CdxQuery) -> tuple[str, ...]:
-        """Return the fields of an answer: those asked for, or the usual ones."""
+        """Return the fields of an answer: the requested or the default fields."""
         added = ORIGINAL_FIELDS if query.resolve_revisits else ()
         return query.fields or (*self.fields, *added)
 
@@ -205,7 +205,7 @@ def dialect_named(name: str) -> Dialect:
 MOST_PARAMETERS = 200
 MOST_VALUE_CHARACTERS = 16_384
 LARGEST_LIMIT = 1_000_000_000
-"""The largest limit that makes sense to ask for."""
+"""The largest limit that a query may have."""
 
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "")
 _DIGITS = re.compile(r"[0-9]+")
@@ -215,7 +215,7 @@ _NO_YEAR = "0000"
 
 
 class Parameters:
-    """Names and values of a query string; texts are UTF-8."""
+    """The names and values of a query string, in UTF-8."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, list[str]] = {}
@@ -226,7 +226,7 @@ class Parameters:
         return name in self._values
 
     def only(self, name: str) -> str:
-        """Return the value of a parameter where it is the only one, and given once, else ""."""
+        """Return the value of the only parameter, if it has this name and one value, else ""."""
         values = self._values.get(name, ()) if len(self._values) == 1 else ()
         return values[0] if len(values) == 1 else ""
 
@@ -244,11 +244,11 @@ class Parameters:
         )
 
     def all(self, name: str) -> Sequence[str]:
-        """Return all values of a parameter that say anything."""
+        """Return all non-empty values of a parameter."""
         return [value for value in self._values.get(name, ()) if value]
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of a parameter; raises CdxQueryError for different ones."""
+        """Return the value of a parameter; raises CdxQueryError if it has different values."""
         values = self._values.get(name)
         if values is None:
             return default
@@ -257,14 +257,14 @@ class Parameters:
         return values[0] or default
 
     def truth(self, name: str) -> bool:
-        """Return whether a switch is on."""
+        """Return the value of a boolean parameter; raises CdxQueryError on an invalid one."""
         text = self.text(name).lower()
         if text not in (*_TRUE, *_FALSE):
             raise CdxQueryError(f"{name} is {text[:40]!r}; write true or false")
         return text in _TRUE
 
     def number(self, name: str, default: int | None, low: int, high: int) -> int | None:
-        """Return a whole number between two others."""
+        """Return a whole number from `low` to `high`; raises CdxQueryError on anything else."""
         text = self.text(name).strip()
         if not text:
             return default
@@ -277,9 +277,9 @@ class Parameters:
         return int(text)
 
     def date(self, *names: str) -> str:
-        """Return the digits of a date, as many as given up to 14, "" for none.
+        """Return the digits of the first of these dates that is given, at most 14, "" if none.
 
-        Raises CdxQueryError if they cannot begin a date.
+        Raises CdxQueryError if the digits cannot begin a date.
         """
         for name in names:
             text = self.text(name)
@@ -292,7 +292,7 @@ class Parameters:
         return ""
 
     def moment(self, name: str) -> str:
-        """Return a date as 14 digits, parts left out at their lowest, "" for none."""
+        """Return a date as 14 digits, missing parts at their lowest value, "" if none is given."""
         text = self.date(name)
         if not text:
             return ""
@@ -303,11 +303,11 @@ class Parameters:
 
 
 def _fault_of_date(digits: str) -> str:
-    """Return why digits cannot begin a date, "" if they can; the year 0 means any."""
+    """Return why digits cannot begin a date, "" if they can; the year 0 is accepted."""
     fault = ""
     if digits.startswith(_NO_YEAR[: len(digits)]):
         return fault
-    # The second digit of a day or a month may have to be 0: 2010043 begins the 30th of April.
+    # The next digit may have to be 0: 2010043 is the start of 20100430.
     for filling in (_LOWEST, _ZEROS):
         try:
             parse_timestamp(digits + filling[len(digits) :][:1] + _LOWEST[len(digits) + 1 :])
@@ -319,9 +319,9 @@ def _fault_of_date(digits: str) -> str:
 
 
 def parameters_of(query_string: str) -> Parameters:
-    """Return the parameters of a query string.
+    """Parse a query string.
 
-    Raises CdxQueryError on too many or overlong ones, and on invalid UTF-8.
+    Raises CdxQueryError on too many or overlong parameters, and on invalid UTF-8.
     """
     try:
         pairs = _plain_pairs(query_string) or parse_qsl(
@@ -345,7 +345,7 @@ def parameters_of(query_string: str) -> Parameters:
 
 
 def _plain_pairs(query_string: str) -> list[tuple[str, str]]:
-    """Return what `parse_qsl` does of a short query string without escapes, [] of others."""
+    """Return the result of `parse_qsl` for a short query string without escapes, [] for others."""
     if "%" in query_string or "+" in query_string or query_string.count("&") >= MOST_PARAMETERS:
         return []
     parts = [part.partition("=") for part in query_string.split("&") if part]
@@ -367,7 +367,7 @@ _NEAR = 0.8
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise CdxQueryError on a name that is likely to be meant for another."""
+    """Raise CdxQueryError on an unknown name that is likely to be a mistake."""
     for name in names:
         if name in KNOWN:
             continue
@@ -381,7 +381,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def _nearest(name: str) -> str:
-    """Return the known name that another is nearly, "" for none."""
+    """Return the known name most similar to a name, "" if none is."""
     lowered = {known.lower(): known for known in sorted(KNOWN)}
     plain = name[:40].lower().replace("_", "").replace("-", "")
     found = get_close_matches(plain, lowered, 1, _NEAR)

@@ -1,4 +1,4 @@
-"""Query parameters to a CDX query, by the rules of a dialect."""
+"""Parses query parameters to a CDX query, by the rules of a dialect."""
 
 import re
 from dataclasses import replace
@@ -38,7 +38,7 @@ _LAST, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 
 
 def urlkey_of(url: str) -> str:
-    """Return the urlkey of a URL; raises CdxQueryError where it has none."""
+    """Return the urlkey of a URL; raises CdxQueryError if it has none."""
     with CdxQueryError.instead_of(UrlError, "url"):
         key = urlkey(with_scheme(url))
     if key.rstrip("/") in _NO_HOST or _CONTROL.search(key):
@@ -58,9 +58,9 @@ def expanded(url: str, match: MatchType | None) -> tuple[str, MatchType]:
 
 
 def span_of(url: str, match: MatchType, key: str) -> CdxSpan:
-    """Return the stretch of an index where captures match; `key` is the urlkey of the URL.
+    """Return the span of an index with the matching captures; `key` is the urlkey of the URL.
 
-    A prefix without a URL (`*`) is everything.
+    A prefix without a URL (`*`) matches everything.
     """
     if match is MatchType.EXACT:
         return exactly(key)
@@ -75,13 +75,13 @@ def span_of(url: str, match: MatchType, key: str) -> CdxSpan:
     host = key.partition(")/")[0]
     if match is MatchType.HOST:
         return CdxSpan(f"{host})/", f"{host}*")
-    # `*` to `,` follow `)`: the hosts below this one, but none that is merely longer.
+    # `*` to `,` sort after `)`: this includes subdomains, but not hosts with a longer name.
     start = f"{host})/" if "," in host else f"{host},"
     return CdxSpan(start, f"{host}-")
 
 
 def key_after(prefix: str) -> str:
-    """Return the first text that is beyond all that begin with a prefix."""
+    """Return the first text that sorts after all texts with a prefix."""
     bare = prefix.rstrip(chr(_LAST))
     following = ord(bare[-1]) + 1
     if following in _SURROGATES:
@@ -90,7 +90,7 @@ def key_after(prefix: str) -> str:
 
 
 MOST_HELD = 10_000
-"""The most captures that are held to put them in another order."""
+"""The maximum number of captures held in memory to reorder them."""
 
 MOST_FILTERS = 50
 MOST_FIELDS = 64
@@ -114,7 +114,7 @@ _UNSUPPORTED = (
     "lastSkipTimestamp",
     "omitSelfRedirects",
 )
-"""Switches that peers have: leaving them out would change an answer in silence."""
+"""Switches of other CDX servers, refused as ignoring them would silently change an answer."""
 
 _OF_PLACE = frozenset(("url", "urlkey", "matchType", "method", "requestBody"))
 _KEPT_CHARACTERS = 1_000
@@ -124,10 +124,10 @@ _NOWHERE = CdxSpan("", "")
 def parse_cdx_query(
     parameters: Parameters, dialect: Dialect, digest: DigestForm | None = None, collection: str = ""
 ) -> CdxQuery:
-    """Return the query; digests are spelled as `digest` unless a parameter says otherwise.
+    """Parse a query; digests are spelled as `digest` unless a parameter sets another form.
 
-    If no `collection` is given, a parameter may name one. Raises CdxQueryError with the wrong
-    parameter and its valid values.
+    Without `collection`, a parameter may name one. Raises CdxQueryError with the wrong parameter
+    and its valid values.
     """
     url = parameters.only("url").strip()
     if url and not url.startswith("*.") and not url.endswith("*"):
@@ -145,7 +145,7 @@ def parse_cdx_query(
 def _understood(
     others: tuple[tuple[str, str], ...], dialect_name: str, digest: DigestForm | None, single: bool
 ) -> CdxQuery:
-    """Return the query without its span; `single` means a query for one URL."""
+    """Parse a query except for its span; `single` means a query for one URL."""
     parameters, dialect = Parameters(others), DIALECTS[dialect_name]
     for name in _UNSUPPORTED:
         if name in parameters and parameters.truth(name):
@@ -175,12 +175,12 @@ def _understood(
     return query
 
 
-# Crawlers ask the same of one URL after the other.
+# Crawlers send the same parameters for one URL after another.
 _remembered = lru_cache(maxsize=256)(_understood)
 
 
 def _place(parameters: Parameters, collection: str) -> tuple[CdxSpan, str]:
-    """Return the stretch of the index that is asked for, and the urlkey if it is only one."""
+    """Return the span of a query, and its urlkey if it is for one URL, else ""."""
     url, key = parameters.text("url").strip(), parameters.text("urlkey")
     if bool(url) == bool(key):
         raise CdxQueryError("url is missing; write url=ADDRESS" if not url else _ONE_PLACE)
@@ -210,7 +210,7 @@ def _match_type(parameters: Parameters) -> MatchType | None:
 
 
 def _with_request(url: str, parameters: Parameters) -> str:
-    """Return a URL followed by method and body, as in the urlkeys of POST requests."""
+    """Return a URL with request method and body appended, as in the urlkeys of POST requests."""
     method = parameters.text("method").upper()
     if method in ("", "GET"):
         return url
@@ -299,7 +299,7 @@ def _paging(parameters: Parameters, dialect: Dialect) -> Paging | None:
 
 
 def _ordered(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQuery:
-    """Return the question with the order that its captures are wanted in."""
+    """Return the query with the requested order of captures."""
     text = parameters.text("sort").lower()
     if text not in _ORDERS:
         raise CdxQueryError(f"sort is {text[:40]!r}; choose one of {', '.join(RowOrder)}")
@@ -309,7 +309,7 @@ def _ordered(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQu
     closest = parameters.moment("closest")
     if closest and not dialect.closest_needs_sort:
         order = RowOrder.CLOSEST
-    # pywb asks for sort=closest with nothing to be close to.
+    # pywb sends sort=closest without a time.
     if order is RowOrder.CLOSEST and not closest:
         order = RowOrder.DEFAULT
     if order is RowOrder.REVERSE and parameters.text("collapseTime"):
@@ -320,7 +320,7 @@ def _ordered(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQu
 
 
 def _held(query: CdxQuery, parameters: Parameters) -> int | None:
-    """Return the limit of a question whose captures are held to put them in another order."""
+    """Return the limit of a query whose captures are held in memory to reorder them."""
     if query.urlkey and not query.collapsing:
         return query.limit
     return query.limit if parameters.text("limit") else MOST_HELD
@@ -342,7 +342,7 @@ def _resuming(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQ
 
 
 def _resume(text: str) -> Resume:
-    """Return the position of a resume key: `urlkey timestamp [number]`.
+    """Parse a resume key: `urlkey timestamp [number]`.
 
     Keys that a client percent-encoded twice are accepted.
     """
@@ -357,7 +357,7 @@ def _resume(text: str) -> Resume:
 
 
 def _check(query: CdxQuery, dialect: Dialect) -> None:
-    """Raise CdxQueryError on what cannot be had together."""
+    """Raise CdxQueryError on parameters that cannot be combined."""
     held = (
         query.newest
         or query.collapse_first
@@ -375,7 +375,7 @@ def _check(query: CdxQuery, dialect: Dialect) -> None:
 
 
 def _check_outback(query: CdxQuery) -> None:
-    """Raise CdxQueryError on what OutbackCDX refuses."""
+    """Raise CdxQueryError on combinations that OutbackCDX refuses."""
     dated = bool(query.date_from or query.date_to)
     if not query.urlkey and query.order is not RowOrder.DEFAULT:
         raise CdxQueryError(f"sort={query.order} goes with matchType=exact only")

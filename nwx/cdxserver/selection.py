@@ -1,4 +1,4 @@
-"""The captures that a question asks for, in its order; as few are held in memory as that takes."""
+"""Selects the captures of a query, in its order, with as few as possible in memory."""
 
 import heapq
 import json
@@ -24,11 +24,11 @@ RowsSeen = Callable[[Sequence[CdxRow]], None]
 
 
 class SelectedRows:
-    """The captures of an answer; can be iterated once.
+    """The captures of an answer; can be iterated once only.
 
-    `resume` is set after the last one: the position for a following query, None if nothing is left
-    or it was not requested. `seen` is called with the captures of an answer with originals before
-    the first is returned. `told` changes rows before they are returned.
+    `resume` is set after the last one: the position for the next query, None if nothing is left or
+    it was not requested. For an answer with originals, `seen` is called with all captures before
+    the first is returned. Without originals, `told` is applied to rows before they are returned.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class SelectedRows:
         return _cut(_in_order(query, self._source), query)
 
     def _resumable(self) -> Iterator[CdxRow]:
-        """Stream rows up to the limit, and store the position of the last one."""
+        """Yield rows up to the limit, and store the position of the last one."""
         counted = _Counted(_raw(self._query, self._source), self._query.resume)
         rows = islice(_kept(counted, self._query), self._query.offset, None)
         limit = self._query.limit
@@ -80,12 +80,12 @@ class SelectedRows:
 
 
 class _Counted:
-    """Rows, and how many were read of those with one key and time."""
+    """Iterates over rows, and counts those read with the current urlkey and time."""
 
     def __init__(self, rows: Iterable[CdxRow], resume: Resume | None) -> None:
         self._rows = rows
         self._place = (resume.urlkey, resume.timestamp) if resume else ("", "")
-        # The row that was read last comes again: what is collapsed depends on it.
+        # The last row is read again, as collapsing depends on it.
         self._read = max(resume.read - 1, 0) if resume else 0
 
     def __iter__(self) -> Iterator[CdxRow]:
@@ -110,13 +110,13 @@ def _in_order(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
 
 
 def _turned(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
-    """Stream the last of the collapsed rows, as many as are asked for, the other way round."""
+    """Return the last of the collapsed rows, as many as requested, in reverse order."""
     rows = _in_order(replace(query, order=RowOrder.DEFAULT), source)
     return reversed(deque(rows, maxlen=(query.limit or 0) + query.offset))
 
 
 def _raw(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
-    """Stream all rows from the start, or from where an earlier answer ended."""
+    """Yield all rows from the start, or from the end of an earlier answer."""
     span = narrowed(query)
     if query.order is RowOrder.REVERSE:
         span = replace(span, newest_first=True)
@@ -128,7 +128,7 @@ def _raw(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
 
 
 def _skipping(rows: Iterator[CdxRow], resume: Resume) -> Iterator[CdxRow]:
-    """Pass over the rows that were read before the one that an answer ended with."""
+    """Skip the rows read before the last row of an earlier answer."""
     skipped = 0
     for row in rows:
         if skipped < resume.read - 1 and row[:2] == (resume.urlkey, resume.timestamp):
@@ -140,7 +140,7 @@ def _skipping(rows: Iterator[CdxRow], resume: Resume) -> Iterator[CdxRow]:
 
 
 def _kept(rows: Iterable[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
-    """Stream the rows in the time range that pass the filters, collapsed."""
+    """Yield the rows in the time range that pass the filters, collapsed."""
     kept = _matching(rows, query)
     if query.collapsing:
         kept = _collapsed(kept, query.collapsing)
@@ -150,7 +150,7 @@ def _kept(rows: Iterable[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
 
 
 def _after(rows: Iterator[CdxRow], resume: Resume) -> Iterator[CdxRow]:
-    """Leave out the row that the answer before ended with."""
+    """Skip the last row of the earlier answer."""
     first = next(rows, None)
     if first is not None and first[:2] != (resume.urlkey, resume.timestamp):
         yield first
@@ -167,7 +167,7 @@ def _matching(rows: Iterable[CdxRow], query: CdxQuery) -> Iterator[CdxRow]:
 
 
 def _date_tests(query: CdxQuery) -> Iterator[Callable[[CdxRow], bool]]:
-    """Give the tests of a time that the span of many URLs does not hold itself."""
+    """Yield tests of the time range; for one URL, the span has it already."""
     if query.urlkey:
         return
     first, last = query.date_from, query.date_to
@@ -178,11 +178,11 @@ def _date_tests(query: CdxQuery) -> Iterator[Callable[[CdxRow], bool]]:
 
 
 def narrowed(query: CdxQuery) -> CdxSpan:
-    """Return the span of a question; that of one URL is cut to the time asked for."""
+    """Return the span of a query; for one URL, it is cut to the requested time range."""
     span = query.span
     if not query.urlkey or not (query.date_from or query.date_to):
         return span
-    # `:` comes after the digits, so that a year as the end takes in all of it.
+    # `:` sorts after the digits, so that a year as the end includes all of it.
     end = f"{query.urlkey} {query.date_to}:" if query.date_to else span.end
     return replace(span, start=f"{query.urlkey} {query.date_from}", end=end)
 
@@ -211,7 +211,7 @@ def _last_of_each(rows: Iterator[CdxRow], collapsing: Collapsing) -> Iterator[Cd
 def _newest(query: CdxQuery, source: RowSource) -> list[CdxRow]:
     """Return the newest originals, followed by revisits if there are too few.
 
-    Clients ask for the newest captures to find the original of a new one: a revisit has no payload
+    Clients request the newest captures to find the original of a new one; a revisit has no payload
     to refer to.
     """
     found = _newest_collapsed(query, source) if query.collapsing else _newest_read(query, source)
@@ -234,7 +234,7 @@ def _newest_read(query: CdxQuery, source: RowSource) -> list[CdxRow]:
 
 
 def _newest_collapsed(query: CdxQuery, source: RowSource) -> list[CdxRow]:
-    """Return the newest captures after collapsing all in order, as collapsing depends on it."""
+    """Return the newest captures, after collapsing all in their usual order."""
     limit = query.limit or 0
     originals: deque[CdxRow] = deque(maxlen=limit)
     revisits: deque[CdxRow] = deque(maxlen=limit)
@@ -263,10 +263,10 @@ def _with_originals(rows: list[CdxRow], query: CdxQuery, source: RowSource) -> l
 
 
 class _OriginalPlaces:
-    """The places of originals, added to the revisits of an answer.
+    """Adds the locations of originals to the revisits of an answer.
 
-    An original that is not among the captures of the answer is looked up: it may be out of the
-    dates, filtered out, or yet to come.
+    An original that is not among the captures of the answer is looked up: it may be out of the time
+    range, filtered out, or later in the answer.
     """
 
     def __init__(self, query: CdxQuery, source: RowSource) -> None:
@@ -275,7 +275,7 @@ class _OriginalPlaces:
         self._originals: dict[str, CdxRow] = {}
 
     def added(self, rows: Iterable[CdxRow]) -> Iterator[CdxRow]:
-        """Add to revisits the place of the original that came before them, of the same URL."""
+        """Yield the rows; revisits get the location of the earlier original of the same URL."""
         for row in rows:
             if row.urlkey != self._urlkey:
                 self._urlkey, self._is_read, self._originals = row.urlkey, False, {}
@@ -316,7 +316,7 @@ def _closest(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
 
 
 def _from_the_middle(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
-    """Stream the captures of one URL by their distance from a time, earlier ones first."""
+    """Yield the captures of one URL by distance from a time, earlier ones first if equal."""
     span = narrowed(query)
     middle = f"{query.urlkey} {query.closest}:"
     before = replace(span, end=min(span.end, middle), newest_first=True)
@@ -327,7 +327,7 @@ def _from_the_middle(query: CdxQuery, source: RowSource) -> Iterator[CdxRow]:
 
 
 def _oldest_first_at_once(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
-    """Turn captures of one moment, which come last first, into their usual order."""
+    """Yield newest-first rows with those of the same timestamp in their usual order."""
     groups = groupby(rows, key=lambda row: row.timestamp)
     return chain.from_iterable(reversed(list(group)) for _, group in groups)
 

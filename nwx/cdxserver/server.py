@@ -1,4 +1,4 @@
-"""A CDX server without HTTP: parameters in, streamed answer out, as lines or OpenWayback's XML."""
+"""The CDX server: parameters in, streamed answer out, as lines or OpenWayback's XML; no HTTP."""
 
 import json
 import re
@@ -26,7 +26,7 @@ from nwx.values.timestamps import seconds_between
 
 
 def blocks_of(query: CdxQuery, source: RowSource) -> list[str]:
-    """Return the places where the blocks of a question begin."""
+    """Return the starts of the blocks of a query, as `urlkey timestamp`."""
     return list(source.marks(narrowed(query)))
 
 
@@ -38,7 +38,7 @@ def page_count(blocks: Sequence[str], paging: Paging) -> int:
 def of_page(
     query: CdxQuery, paging: Paging, blocks: Sequence[str], dialect: Dialect
 ) -> CdxQuery | None:
-    """Return the query for one page, None for a page past the last if not an error.
+    """Return the query for one page, None for a page after the last if that is not an error.
 
     Raises CdxQueryError for such a page in the dialect of pywb, as pywb does.
     """
@@ -53,16 +53,16 @@ def of_page(
     span = narrowed(query)
     start = blocks[first] if first else span.start
     end = blocks[beyond] if beyond < len(blocks) else span.end
-    # Without its urlkey, as from that the whole span of the URL would be made anew.
+    # Without the urlkey, from which the whole span of the URL would be restored.
     page = CdxSpan(start, end, collection=span.collection)
     return replace(query, span=page, urlkey="", paging=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: its media type, and its bytes, which are made while they are read.
+    """An answer: its media type, and its bytes, which are generated while they are read.
 
-    Those of a short answer may be there by now, as a list.
+    The pieces of a short answer may be a list, complete already.
     """
 
     media_type: str
@@ -71,9 +71,9 @@ class Answer:
 
 
 class CdxServer:
-    """Answers questions from one source or several, with captures of aliases at their targets.
+    """Answers queries from one or more sources, with captures of aliases at their targets.
 
-    `digests` are further digests of payloads, by which filters find captures too.
+    `digests` are additional digests of payloads, by which filters find captures too.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class CdxServer:
     ) -> Answer:
         """Return the answer to a query, on one collection or on all.
 
-        With `digest`, the spelling that a crawler compares, payloads have the digest that it
-        computes, where known: a SHA-256 in `HEX`, else a SHA-1.
-        Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError now
-        or while the pieces are read. `seen` is called with the captures of an answer withOriginals.
+        With `digest`, the spelling that a crawler compares, rows have the digest that it computes,
+        if known: a SHA-256 for `HEX`, else a SHA-1.
+        Raises CdxQueryError on an invalid query; sources may raise SourceError or EngineError, also
+        while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
         query = self._widened(parse_cdx_query(parameters, dialect, digest, collection))
         aliases = self.aliases and self.aliases.of(query.span.collection)
@@ -114,7 +114,7 @@ class CdxServer:
                 return _count(blocks, query.paging, dialect)
             page = of_page(query, query.paging, blocks, dialect)
             if page is None and query.paging.page:
-                # Not even "[]": clients of the Internet Archive stop at an empty answer only.
+                # Not even "[]": clients of the Internet Archive stop only at an empty answer.
                 return Answer(media_type, iter(()))
             query = page if page is not None else replace(query, limit=0, paging=None)
         lines = plain_lines(query, source, dialect)
@@ -131,13 +131,13 @@ class CdxServer:
         collection: str = "",
         digest: DigestForm | None = None,
     ) -> CdxQuery:
-        """Return what parameters ask for, on one collection or on all."""
+        """Parse parameters to a query, on one collection or on all."""
         query = parse_cdx_query(parameters, dialect, digest, collection)
         aliases = self.aliases and self.aliases.of(query.span.collection)
         return _resolved(query, aliases) if aliases else query
 
     def _told(self, digest: DigestForm | None) -> Callable[[CdxRow], CdxRow] | None:
-        """Return what gives rows the digest that a crawler compares."""
+        """Return a function that sets a row's digest to the kind a crawler compares, if known."""
         if digest is None or self.digests is None:
             return None
         further = self.digests.further
@@ -154,7 +154,7 @@ class CdxServer:
         return told
 
     def _widened(self, query: CdxQuery) -> CdxQuery:
-        """Return a question whose filters by a digest hold for all digests of the payload."""
+        """Return a query whose digest filters match all digests of the payload."""
         if self.digests is None or not any(one.digest for one in query.filters):
             return query
         same = self.digests.same
@@ -164,11 +164,11 @@ class CdxServer:
         return replace(query, filters=filters)
 
     def rows(self, query: CdxQuery) -> SelectedRows:
-        """Return the captures that a question asks for."""
+        """Return the captures of a query."""
         return SelectedRows(self._widened(query), self.source)
 
     def lines(self, query: CdxQuery, dialect: Dialect) -> Iterator[bytes]:
-        """Return the captures that a question asks for as pieces of text, whole lines each."""
+        """Return the captures of a query as pieces of text, each of whole lines."""
         lines = plain_lines(query, self.source, dialect)
         return pieces(self.rows(query), query, dialect) if lines is None else iter(lines)
 
@@ -182,7 +182,7 @@ class CdxServer:
 
 
 def _resolved(query: CdxQuery, aliases: Aliases) -> CdxQuery:
-    """Return the same question about the target where it is one about an alias."""
+    """Return the query for the target if its URL is an alias, otherwise unchanged."""
     if query.urlkey not in aliases:
         return query
     target = aliases.resolved(query.urlkey)
@@ -212,7 +212,7 @@ _NOTHING_FOUND = (
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The fields of a `q` parameter; `date` is 14 digits or "", counts are captures or URLs."""
+    """The fields of a `q` parameter; `date` is 14 digits or "", `limit` counts captures or URLs."""
 
     kind: str
     url: str
@@ -271,7 +271,7 @@ def _document(results: Iterator[str], asked: _Asked) -> Iterator[bytes]:
     if not returned:
         yield f"{_START}{_NOTHING_FOUND}</wayback>\n".encode()
         return
-    # Others are counted as far as a reader could be shown them.
+    # The rest is counted, up to the most results that can be shown.
     more = sum(1 for _ in islice(results, max(MOST_RESULTS - skipped - returned, 0)))
     request = _elements(
         startdate=_FIRST_DATE,
@@ -288,7 +288,7 @@ def _document(results: Iterator[str], asked: _Asked) -> Iterator[bytes]:
 
 
 def _captures(rows: Iterator[CdxRow], asked: _Asked) -> Iterator[str]:
-    """Stream the captures of a URL as XML, the one closest to the date (if any) marked."""
+    """Yield the captures of a URL as XML, with the one closest to the date, if any, marked."""
     before: CdxRow | None = None
     looking = bool(asked.date)
     for row in rows:
@@ -321,7 +321,7 @@ def _capture(row: CdxRow, *, closest: bool) -> str:
 
 
 def _urls(rows: Iterator[CdxRow]) -> Iterator[str]:
-    """Stream the URLs of captures with how often, and in how many versions, each was captured."""
+    """Yield the URLs as XML, each with its numbers of captures and versions."""
     for urlkey, group in groupby(rows, key=lambda row: row.urlkey):
         first = last = next(group)
         captures = versions = 1

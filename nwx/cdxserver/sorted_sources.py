@@ -21,7 +21,7 @@ from nwx.zipnum.cluster import open_cluster
 LINES_BETWEEN_CHECKS = 4_096
 
 MOST_REVERSED_BYTES = 1 << 30
-"""The most that is put on disk to give lines in the opposite order."""
+"""The maximum size written to disk to reverse lines."""
 
 _HELD_BYTES = 16 << 20
 _BACKWARD_BYTES = 1 << 18
@@ -30,7 +30,7 @@ _logger = logging.getLogger("nwx.cdxserver")
 
 
 class LineReader:
-    """Makes rows of the lines of one file, and notes the first that cannot be read."""
+    """Parses the lines of one file to rows, and logs the first that cannot be parsed."""
 
     def __init__(self, file: str, parse: Callable[[str], CdxRow]) -> None:
         self._file = file
@@ -38,7 +38,7 @@ class LineReader:
         self.bad_lines = 0
 
     def rows(self, lines: Iterable[bytes], revisits: bool | None) -> Iterator[CdxRow]:
-        """Stream the rows of lines; unreadable lines are counted and left out."""
+        """Yield the rows of lines; unreadable lines are counted and skipped."""
         for line in lines:
             try:
                 row = self._parse(line.decode("utf-8", "surrogateescape").rstrip("\r"))
@@ -57,7 +57,7 @@ class LineReader:
 
 
 def place_of_line(line: bytes) -> bytes:
-    """Return the beginning of a line that it is sorted by: urlkey and timestamp."""
+    """Return the sort key of a line: urlkey and timestamp."""
     first = line.find(b" ")
     second = line.find(b" ", first + 1) if first >= 0 else -1
     return line[:second] if second >= 0 else line
@@ -80,7 +80,7 @@ def in_order(lines: Iterable[bytes], file: str) -> Iterator[bytes]:
 
 
 def backwards(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Stream lines in reverse order: from memory if they are few, else from disk.
+    """Yield lines in reverse order, buffered in memory if they are few, else on disk.
 
     Raises CdxQueryError if they are too many.
     """
@@ -97,7 +97,7 @@ def backwards(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass lines on, and look now and then whether the question is to stop."""
+    """Yield the lines, and check regularly whether the query was cancelled."""
     work = current_work()
     for number, line in enumerate(lines, 1):
         yield line
@@ -120,7 +120,7 @@ def _from_disk(held: list[bytes], lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def lines_backwards(stream: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    """Stream the lines between two offsets of a file, the last one first, without newlines."""
+    """Yield the lines between two offsets of a file in reverse order, without newlines."""
     rest = b""
     while end > start:
         begin = max(start, end - _BACKWARD_BYTES)
@@ -136,19 +136,19 @@ def lines_backwards(stream: BinaryIO, start: int, end: int) -> Iterator[bytes]:
 
 _HEADER_BYTES = 1 << 12
 _BLOCK_BYTES = 600_000
-"""About what 3,000 lines take: the distance of marks."""
+"""The distance of marks: about 3,000 lines."""
 _PROBES = 200
 
 
 class _Handle:
-    """An open file that is closed when nobody reads it any more."""
+    """An open file, closed when its last reader releases it."""
 
     def __init__(self, path: Path) -> None:
         self.number = -1
         self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes at an offset, wherever others read at the same time."""
+        """Return bytes at an offset; safe with concurrent readers."""
         return os.pread(self.number, length, offset)
 
     def __del__(self) -> None:
@@ -158,7 +158,7 @@ class _Handle:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file as it was when it was opened."""
+    """An open file, its state when it was opened, and its reader."""
 
     file: SortedFile
     state: tuple[int, int, int]
@@ -166,7 +166,7 @@ class _Opened:
 
 
 class CdxFileSource:
-    """A sorted CDX file, which may grow or be replaced while it is queried.
+    """A sorted CDX file as a source; it may grow or be replaced while it is queried.
 
     Raises SourceError if it cannot be searched: it is compressed or not sorted, or its keys are not
     SURT.
@@ -194,7 +194,7 @@ class CdxFileSource:
         """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the place of the first capture, and of one about every 600,000 bytes."""
+        """Yield the place of the first capture, and of one about every 600,000 bytes."""
         if span.collection not in ("", self._collection):
             return
         opened = self._current()
@@ -205,7 +205,7 @@ class CdxFileSource:
             offset = found.offset + _BLOCK_BYTES
 
     def collections(self) -> Sequence[str]:
-        """Return the collection that the lines were given to."""
+        """Return the collection of the lines."""
         return (self._collection,)
 
     def close(self) -> None:
@@ -226,7 +226,7 @@ class CdxFileSource:
         return _Opened(file, _state(state), reader)
 
     def _header(self, handle: _Handle) -> tuple[Layout | None, int]:
-        """Return the layout in the first line, and the offset where captures may begin."""
+        """Return the layout in the first line, if any, and the offset of the first capture."""
         first = handle.read(0, _HEADER_BYTES).partition(b"\n")[0]
         with SourceError.instead_of(CdxError, f"{self.path}"):
             layout = parse_header(first.rstrip(b"\r"))
@@ -240,7 +240,7 @@ class CdxFileSource:
         with SourceError.instead_of(OSError, f"{self.path} cannot be read"):
             state = self.path.stat()
         if _state(state) != opened.state:
-            # Whoever still reads the file of before keeps it open.
+            # Readers of the previous file keep it open.
             opened = self._opened = self._open()
         return opened
 
@@ -283,7 +283,7 @@ def _state(found: os.stat_result) -> tuple[int, int, int]:
 
 
 class ClusterSource:
-    """The captures of a ZipNum cluster: a folder, an `.idx` file, an address, a WACZ."""
+    """A ZipNum cluster as a source: a folder, an `.idx` file, an address, a WACZ."""
 
     def __init__(self, place: str, collection: str) -> None:
         self.place = place
@@ -304,7 +304,7 @@ class ClusterSource:
         """Return None: lines are read as rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the places of the first capture and of the first capture of each block."""
+        """Yield the places of the first capture and of the first capture of each block."""
         if span.collection not in ("", self._collection):
             return
         start, end = _bytes(span.start), _bytes(span.end)
@@ -317,7 +317,7 @@ class ClusterSource:
                 yield _text(block.key)
 
     def collections(self) -> Sequence[str]:
-        """Return the collection that the cluster was given to."""
+        """Return the collection of the cluster."""
         return (self._collection,)
 
     def close(self) -> None:

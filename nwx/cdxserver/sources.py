@@ -31,7 +31,7 @@ from nwx.model import DEFAULT_COLLECTION
 ROWS_BETWEEN_CHECKS = 512
 
 BLOCK_LINES = 3_000
-"""The captures between two marks, as in the blocks of a ZipNum cluster."""
+"""The number of captures between two marks, as in the blocks of a ZipNum cluster."""
 
 _logger = logging.getLogger("nwx.cdxserver")
 
@@ -39,7 +39,7 @@ _logger = logging.getLogger("nwx.cdxserver")
 class RowSource(Protocol):
     """A sorted index of captures; `name` is shown to clients.
 
-    An `is_local` one reads files of this machine, with little waiting.
+    An `is_local` source reads files of this machine, with little waiting.
     """
 
     name: str
@@ -49,23 +49,23 @@ class RowSource(Protocol):
         """Stream the captures of a span in its order."""
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
-        """Stream the captures of a span as lines, None where rows are as fast.
+        """Return the captures of a span as blocks of lines; None if rows are as fast.
 
-        What is in memory by now, as few captures are, is a list.
+        The blocks are a list if they are in memory already, as those of few captures.
         """
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
+        """Yield the places (`urlkey timestamp`) of captures about 3,000 apart, from the first."""
 
     def collections(self) -> Sequence[str]:
-        """Return the names of the collections that have captures here."""
+        """Return the names of the collections with captures in the source."""
 
     def close(self) -> None:
         """Close the files opened for the source; may be called twice."""
 
 
 class EngineSource:
-    """The captures of an archive."""
+    """The captures of an archive as a source."""
 
     name = "the archive"
 
@@ -78,11 +78,11 @@ class EngineSource:
         return self._engine.cdx_rows(span)
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
-        """Stream the captures of a span as lines, where the engine has them."""
+        """Return the captures of a span as blocks of lines, None if the engine has none."""
         return self._engine.cdx_blocks(span, form)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the place of every 3,000th capture."""
+        """Yield the place of every 3,000th capture."""
         return self._engine.cdx_marks(span, BLOCK_LINES)
 
     def collections(self) -> Sequence[str]:
@@ -90,11 +90,11 @@ class EngineSource:
         return self._engine.collections()
 
     def close(self) -> None:
-        """Leave the engine open: its opener closes it."""
+        """Do nothing: the opener of the engine closes it."""
 
 
 class Sources:
-    """Several sources as one."""
+    """Several sources merged into one."""
 
     name = "all sources"
 
@@ -103,10 +103,10 @@ class Sources:
         self.is_local = all(source.is_local for source in self._sources)
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of all sources in the order of a span, without repeats.
+        """Yield the captures of all sources in the order of a span, without repeats.
 
-        Leaves out requests, metadata and other records, which indexes of all records, and archives
-        loaded from them, contain. Raises CaptureIndexError if a source cannot be read.
+        Requests, metadata and other records, as in indexes of all records, and in archives loaded
+        from them, are left out. Raises CaptureIndexError if a source cannot be read.
         """
         streams = [filter(row_is_capture, _rows(source, span)) for source in self._sources]
         if len(streams) == 1:
@@ -114,7 +114,7 @@ class Sources:
         return without_repeats(heapq.merge(*streams, key=cdx_place, reverse=span.newest_first))
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
-        """Stream the same captures as lines; None for several sources, which may repeat them."""
+        """Return the same captures as blocks of lines; None for several sources, with repeats."""
         if len(self._sources) != 1:
             return None
         source = self._sources[0]
@@ -125,7 +125,7 @@ class Sources:
         return None if blocks is None else _blocks(source, blocks)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the marks of all sources, in order."""
+        """Yield the marks of all sources, in order, each once."""
         before = ""
         streams = [_marks(source, replace(span, newest_first=False)) for source in self._sources]
         for mark in heapq.merge(*streams):
@@ -144,7 +144,7 @@ class Sources:
 
 
 def _rows(source: RowSource, span: CdxSpan) -> Iterator[CdxRow]:
-    """Stream the rows of a source, and look now and then whether the question is to stop."""
+    """Yield the rows of a source, and check regularly whether the query was cancelled."""
     work = current_work()
     with _logged_faults(source):
         for number, row in enumerate(source.rows(span), 1):
@@ -178,7 +178,7 @@ def _marks(source: RowSource, span: CdxSpan) -> Iterator[str]:
 
 @contextmanager
 def _logged_faults(source: RowSource) -> Iterator[None]:
-    """Log the faults of a source with all they name, and raise CaptureIndexError in their place."""
+    """Log a source's errors with all details, and raise CaptureIndexError without them instead."""
     try:
         yield
     except (SourceError, FormatError) as error:
@@ -190,20 +190,20 @@ def _logged_faults(source: RowSource) -> Iterator[None]:
 
 
 def cdx_place(row: CdxRow) -> tuple[bytes, str]:
-    """Return what rows are in the order of."""
+    """Return the sort key of rows."""
     return row.urlkey.encode("utf-8", "surrogateescape"), row.timestamp
 
 
 def marks_of(rows: Iterator[CdxRow]) -> Iterator[str]:
-    """Yield the place of every 3,000th of some rows."""
+    """Yield the place of every 3,000th row, from the first."""
     for row in islice(rows, 0, None, BLOCK_LINES):
         yield f"{row.urlkey} {row.timestamp}"
 
 
 def without_repeats(rows: Iterator[CdxRow]) -> Iterator[CdxRow]:
-    """Leave out repeated captures: the same record of the same file in a collection.
+    """Yield rows without repeats: the same record of the same file in a collection.
 
-    Lines without a file are the same if all their fields are.
+    Rows without a file are repeats if all their fields are equal.
     """
     before: CdxRow | None = None
     seen: set[tuple[str, ...]] = set()
@@ -228,7 +228,7 @@ def _identity(row: CdxRow) -> tuple[str, ...]:
 
 
 class RestrictedSource:
-    """An index of captures without the rows that are hidden."""
+    """A source without the rows hidden from a viewer."""
 
     def __init__(self, source: RowSource, decisions: Decisions, hidden: HiddenAmong) -> None:
         self._source = source
@@ -236,18 +236,18 @@ class RestrictedSource:
         self.name, self.is_local = source.name, source.is_local
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the visible captures of a span in its order."""
+        """Yield the visible captures of a span in its order."""
         rows = self._source.rows(span)
         visible = visible_rows(rows, self._decisions) if self._is_touched(span) else rows
         return rows_naming_visible(visible, self._hidden)
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
-        """Stream the same captures as lines where no rule is about the span."""
+        """Return the same captures as blocks of lines; None if a rule applies to the span."""
         blocks = None if self._is_touched(span) else self._source.blocks(span, form)
         return blocks and blocks_naming_visible(blocks, form, self._hidden)
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the places of visible captures about 3,000 apart, from the first."""
+        """Yield the places of visible captures about 3,000 apart, from the first."""
         if not self._is_touched(span):
             yield from self._source.marks(span)
             return
@@ -260,7 +260,7 @@ class RestrictedSource:
         ]
 
     def close(self) -> None:
-        """Leave the source open: it is another's."""
+        """Do nothing: the owner of the source closes it."""
 
     def _is_touched(self, span: CdxSpan) -> bool:
         return span_is_touched(self._decisions, span)
@@ -269,7 +269,7 @@ class RestrictedSource:
 def restricted_sources(
     sources: Sequence[RowSource], shown: RestrictedEngine
 ) -> tuple[RowSource, ...]:
-    """Return sources limited to what a viewer may see: the archive's and all others."""
+    """Return sources without the captures hidden from a viewer."""
     return tuple(
         EngineSource(shown)
         if isinstance(source, EngineSource)
@@ -283,7 +283,7 @@ _FILE_ENDS = (".cdx", ".cdxj")
 
 
 def open_sources(named: Sequence[str]) -> list[RowSource]:
-    """Return the sources in `[COLLECTION=]PATH` texts. Raises SourceError on unusable ones.
+    """Open the sources in `[COLLECTION=]PATH` texts; raises SourceError on unusable ones.
 
     A path is a CDX or CDXJ file, a ZipNum cluster (its folder, its `.idx`, an http(s) address, a
     WACZ), or a folder of CDX and CDXJ files.
@@ -293,7 +293,7 @@ def open_sources(named: Sequence[str]) -> list[RowSource]:
 
 def _open(named: str) -> list[RowSource]:
     collection, equals, place = named.partition("=")
-    # An address may hold `=`, and so may a path that is there.
+    # An address may contain `=`, and so may an existing path.
     if not equals or "/" in collection or Path(named).exists():
         collection, place = DEFAULT_COLLECTION, named
     if place.startswith(("http://", "https://")):

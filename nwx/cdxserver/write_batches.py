@@ -2,10 +2,9 @@
 
 A batch is its sequence number (8 bytes, little-endian), the number of its records (4) and the
 records: a tag, then key and value, each after its length as a varint (RocksDB's `write_batch.cc`).
-OutbackCDX keeps captures in column family 0 and aliases, urlkey to urlkey, in 1. The key of a
-capture is its urlkey and its timestamp as a number (8 bytes, big-endian), from index version 4 on
-followed by NUL, file name, NUL and offset (8); the value is a version and fields (its
-`Capture.java`).
+OutbackCDX stores captures in column family 0 and aliases, urlkey to urlkey, in 1. The key of a
+capture is its urlkey and its timestamp as a number (8 bytes, big-endian), since index version 4
+followed by NUL, file name, NUL and offset (8); the value is a version and fields (`Capture.java`).
 """
 
 import struct
@@ -20,13 +19,13 @@ from nwx.errors import FormatError
 from nwx.values.digests import DigestForm, digest_of, spell
 
 SEQUENCE_KEY = b"#ReplicationSequence"
-"""Where followers keep how far they are; their own followers get it with the captures."""
+"""The key of a follower's progress, which its own followers receive with the captures."""
 
 BY_BATCH = "Nwx-Sequence"
-"""The header by which an nwx says that it numbers batches; OutbackCDX numbers records."""
+"""The response header that shows that nwx numbers batches; OutbackCDX numbers records."""
 
 USUAL_VERSION, PLACE_VERSION = 3, 4
-"""Index versions: captures are told by urlkey and time; by file and offset too."""
+"""Index versions: captures are identified by urlkey and time; additionally by file and offset."""
 
 _HEAD = struct.Struct("<QI")
 _NUMBER = struct.Struct(">Q")
@@ -39,7 +38,7 @@ _SHOWN = "".join(map(chr, range(33, 127)))
 
 
 class CaptureKey(NamedTuple):
-    """What tells a capture: urlkey and time, from version 4 on with offset and file name."""
+    """The key of a capture: urlkey and time, since version 4 with offset and file name."""
 
     urlkey: str
     timestamp: str
@@ -48,14 +47,14 @@ class CaptureKey(NamedTuple):
 
 
 class CaptureChange(NamedTuple):
-    """A capture that was stored, or without a row deleted."""
+    """A capture that was stored; deleted if it has no row."""
 
     key: CaptureKey
     row: CdxRow | None
 
 
 class AliasChange(NamedTuple):
-    """An alias that was stored, or with the target "" deleted."""
+    """An alias that was stored; deleted if its target is ""."""
 
     alias: str
     target: str
@@ -93,7 +92,7 @@ def read_batch(data: bytes) -> Iterator[BatchChange]:
         elif family == 0 and key != SEQUENCE_KEY:
             capture = _key(key)
             yield CaptureChange(capture, None if value is None else _row(capture, value))
-        # Others are access rules and policies of OutbackCDX.
+        # Other families are access rules and policies of OutbackCDX.
     if number != count:
         raise FormatError(f"a write batch with {number} records, and not {count} as it says")
 
@@ -221,7 +220,7 @@ def _digest_bytes(digest: str) -> bytes:
 
 
 def _ascii(url: str) -> bytes:
-    """Return a URL as OutbackCDX reads it, whose texts are ASCII."""
+    """Return a URL as ASCII, as OutbackCDX reads it, other characters percent-encoded."""
     return quote(url, _SHOWN, errors="surrogateescape").encode("ascii")
 
 
