@@ -286,9 +286,7 @@ class _Run:
         return documents
 
     def _write(self, job: Job, part: FilePart) -> tuple[FilePart, int]:
-        """Write an unstaged part; return it with the errors of its late outlinks added, and the
-        number of new documents.
-        """
+        """Write an unstaged part; return it with late errors, and its number of new documents."""
         batch, documents = part.batch, 0
         if part.late:
             self._separated.note(batch.files)
@@ -372,7 +370,7 @@ class _Run:
         self._queue.put_back(left)
 
     def _abandon(self, job: Job, cause: str) -> None:
-        """Give up on a file that kills its readers, and record in the ledger how far it was read."""
+        """Abandon a file that kills its readers, and record in the ledger how far it was read."""
         done_to = job.entry.done_to if job.entry else 0
         error = ReadError(job.source.name, done_to, "crash", f"reading {cause} after this place")
         new = SourceFile(self._options.collection, job.source.name, job.path, job.source.size, "")

@@ -254,9 +254,7 @@ class LateOutlinkWriter:
             self._engine.write(Batch(amended=changed))
 
     def _captures(self, recorded: RecordedOutlinks) -> list[Capture]:
-        """Return the captures with a metadata record's URL and date; if its own file has any,
-        only those.
-        """
+        """Return the captures with a metadata record's URL and date, only its file's if any."""
         try:
             url, timestamp = clean_url(recorded.url), normal_timestamp(to_text(recorded.date))
             found = self._engine.captures(urlkey(url))

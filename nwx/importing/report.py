@@ -23,10 +23,9 @@ class ImportReport:
     `files` counts all files examined, `outcomes` their outcomes. `records` counts records read, by
     type; `captures` stored captures, `renders` the browser's renders of pages among them;
     `documents` documents new to the archive; `duplicates` revisits, and captures whose document's
-    key was already known; `excluded` captures that keep only their dates, `excluded_before` captures
+    key was already known; `excluded` captures that keep only their dates, `excluded_before` those
     that earlier imports excluded from these files; `purged` captures that access rules keep out.
-    `bytes` are as stored. `errors` lists the first of each kind in each file, `errors_total` counts
-    all.
+    `bytes` are as stored. `errors` has the first of each kind and file, `errors_total` counts all.
     """
 
     files: int = 0

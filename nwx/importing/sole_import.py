@@ -127,7 +127,7 @@ Write = Callable[[], Written]
 
 
 class Separated:
-    """Writes batches so that all captures of files imported without deduplication have documents."""
+    """Writes batches so that captures of files imported without deduplication keep documents."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
