@@ -33,10 +33,10 @@ def dedup_cdx(
 ) -> "DedupReport":
     """Write a line `date digest url` for each duplicate in CDX files; return the counts.
 
-    Duplicates are the second and later captures of a URL and digest. `against` are CDX files whose
-    captures are held already. Options are the same as in `nwx dedup-cdx`.
+    Duplicates are the second and later captures with a URL and digest. `against` are CDX files
+    whose captures are held already. Options are the same as in `nwx dedup-cdx`.
     """
-    # Imported here: modules of this package do without.
+    # Imported late: modules of this package do not need these.
     from nwx.bulk.pool import hidden_main_module
     from nwx.bulk.whole_files import whole_file
     from nwx.cdx.inputs import CdxSource

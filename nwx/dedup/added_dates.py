@@ -1,4 +1,4 @@
-"""Dates added to an archive from lists of any length, and dates indices built anew."""
+"""Dates added to an archive from lists of any length, and dates indices built from others."""
 
 import re
 from bisect import bisect_left
@@ -39,10 +39,10 @@ from nwx.values.digests import normal_digest
 from nwx.values.urls import MAX_URL_CHARACTERS, clean_url
 
 HELD_BYTES = 128 << 20
-"""As much memory is taken for the lines, before they go to disk."""
+"""The memory used for lines before they are written to disk."""
 
 AT_ONCE = 100_000
-"""So many lines, or those of one key more, are yielded at once."""
+"""The number of lines yielded at once, extended to the end of a key."""
 
 _ID_CHARACTERS = 32
 _TIMESTAMP = slice(_ID_CHARACTERS + 1, _ID_CHARACTERS + 15)
@@ -53,12 +53,12 @@ _PLAIN_DIGESTS = {
     _SHA1_CHARACTERS: re.compile(rb"[A-Z2-7 ]+"),
     len("sha1:") + _SHA1_CHARACTERS: re.compile(rb"(?:sha1:[A-Z2-7]{32} ?)+"),
 }
-"""Many digests of a length, apart by blanks."""
+"""Patterns of space-separated digests, by the length of each."""
 _REMEMBERED_KEYS = 1 << 16
 
 
 class Stretch(NamedTuple):
-    """Dates, and the ids of their keys."""
+    """Dates in order, and the ids of their keys."""
 
     ids: list[str]
     dates: list[Dates]
@@ -69,7 +69,7 @@ class ListsRead:
     """Counts of lines read from date lists.
 
     `lines` counts lines with a date, a digest and a URL, `not_captures` lines of requests, metadata
-    and the like.
+    and other records.
     """
 
     lines: int = 0
@@ -88,11 +88,11 @@ def read_dates(
     strict: bool = False,
     progress: ShowProgress = no_progress,
 ) -> Iterator[Stretch]:
-    """Yield the dates in lists by key, in stretches that fit in memory, ordered by id.
+    """Yield the dates in lists, grouped by key and ordered by id, in parts that fit in memory.
 
-    All lists are read before the first stretch is yielded; `read` then has the counts. `folder`
-    holds what does not fit in memory. Raises CdxError on the first broken line if `strict`,
-    SourceError if a list cannot be read or a file cannot be written.
+    All lists are read before the first part is yielded; `read` then has the counts. Temporary files
+    are written to `folder`. Raises CdxError on the first broken line if `strict`, SourceError if a
+    list cannot be read or a file cannot be written.
     """
     inputs = ready_inputs(sources, folder)
     sort = ExternalSort(folder, HELD_BYTES, "dates")
@@ -175,7 +175,7 @@ def _plain_keys(columns: CdxColumns) -> list[str] | None:
 
 @lru_cache(maxsize=_REMEMBERED_KEYS)
 def _key(url: bytes, digest: bytes) -> tuple[str, str]:
-    """Return the id and the key of a document, as an import makes them of a record."""
+    """Return the id and key of a document, equal to those of an import."""
     key = document_key(clean_url(url), _digest(digest))
     return document_id(key), key
 
@@ -194,7 +194,7 @@ def _stretches(sort: ExternalSort, collection: str, progress: ShowProgress) -> I
     waiting: list[str] = []
     for lines in sort.batches():
         waiting += b"\n".join(lines).decode().split("\n")
-        # the last key may go on
+        # the last key may have more lines
         while len(waiting) > AT_ONCE and (end := _key_end(waiting, AT_ONCE)) < len(waiting):
             yield _dates(waiting[:end], collection)
             done += end
@@ -206,7 +206,7 @@ def _stretches(sort: ExternalSort, collection: str, progress: ShowProgress) -> I
 
 
 def _key_end(records: list[str], place: int) -> int:
-    """Return where the key of the record before a place in sorted records ends."""
+    """Return the end of the records with the same key as the one before `place`."""
     behind = chr(ord(" ") + 1)
     return bisect_left(records, records[place - 1][:_ID_CHARACTERS] + behind)
 
@@ -229,10 +229,10 @@ _WHOLE = 16**_ID_DIGITS
 
 @dataclass(frozen=True, slots=True)
 class DatesLists:
-    """Lists of dates, and their collection.
+    """Date lists and their collection.
 
-    `folder` is for temporary files, None for the system's; if `strict`, the first unreadable line
-    stops the work before anything is added. Raises UsageError on an invalid collection name.
+    `folder` is for temporary files, None for the system's. If `strict`, the first unreadable line
+    raises an error before anything is added. Raises UsageError on an invalid collection name.
     """
 
     sources: Sequence[CdxSource]
@@ -246,7 +246,7 @@ class DatesLists:
 
 @dataclass(slots=True)
 class DatesReport:
-    """The counts of added lists; `orphans` counts the keys without a document.
+    """The counts of added lists; `orphans` are the keys without a document.
 
     `new` are the dates added, `known` the lines with dates already stored or listed before.
     `left_out` are keys excluded from a new index, `purged` dates that access rules keep out.
@@ -275,11 +275,11 @@ def add_dates(
     with temporary_folder(lists.folder) as folder:
         for _, listed in _read(lists, folder, report, progress):
             if not report.keys:
-                engine.append_dates((), into)  # makes an archive that is missing
+                engine.append_dates((), into)  # creates a missing archive
             dates, orphaned = dates_of_documents(engine, listed)
             kept = _unpurged(engine, dates, report)
             report.new += engine.append_dates(kept, into)
-            # What is hidden of the dates is found out before more is added.
+            # Access rules apply to these dates before more are added.
             engine.access_index().renew()
             report.keys += len(dates)
             report.orphans += len(orphaned)
@@ -298,10 +298,10 @@ def build_dates(
     documents_only: bool = False,
     progress: ShowProgress = no_progress,
 ) -> DatesReport:
-    """Build a dates index from other indices and lists, and swap it in as a whole.
+    """Build a dates index from other indices and lists, and replace the old one at once.
 
-    `sources` are names or addresses of dates indices. The archive's documents are the keys; with
-    `documents_only` keys without a document are left out, else they are kept and counted.
+    `sources` are names or addresses of dates indices. Keys without a document in the archive are
+    counted, and kept unless `documents_only`.
     """
     report = DatesReport()
     with temporary_folder(lists.folder) as folder, engine.build_dates(dest) as builder:
@@ -325,7 +325,7 @@ def build_dates(
 
 
 def _unpurged(engine: Engine, dates: Sequence[Dates], report: DatesReport) -> list[Dates]:
-    """Return dates without the ones that access rules keep out, and count these."""
+    """Return the dates that access rules do not keep out, and count the others."""
     kept = list(unpurged_dates(engine.access_index().rules(), dates))
     report.purged += _pairs(dates) - _pairs(kept)
     return kept
@@ -336,12 +336,12 @@ def _pairs(dates: Sequence[Dates]) -> int:
 
 
 def _share(id: str) -> int:
-    """Return the position of an id among all ids; ids are hashes, so evenly spread."""
+    """Return the position of an id among all ids, as these are hashes and evenly distributed."""
     return int(id[:_ID_DIGITS], 16)
 
 
 def orphans(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Dates]:
-    """Yield the dates, in all indices, of keys that have no document."""
+    """Yield the dates, in all indices, of keys without a document."""
     for stretch in batches(engine.scan(IndexName.DATES), _AT_ONCE):
         known = engine.known([entry["id"] for entry in stretch])
         yield from (dates_from_entry(entry) for entry in stretch if entry["id"] not in known)
@@ -349,7 +349,7 @@ def orphans(engine: Engine, progress: ShowProgress = no_progress) -> Iterator[Da
 
 
 def dates_report_json(report: DatesReport) -> dict[str, Any]:
-    """Return a report as programs read it."""
+    """Return a report as JSON values."""
     return {
         "lines": report.lists.lines,
         "keys": report.keys,

@@ -1,4 +1,4 @@
-"""Which captures of a CDX file are read, and which of several captures of a key is kept."""
+"""Selection of captures in CDX files, and of the capture of each key that is kept."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,13 +14,13 @@ from nwx.dedup.policies import Keep, Key, Revisits
 from nwx.values.records import add_counts
 
 KEY_REST, ID, RANK, TIE = range(1, 5)
-"""The words of an entry behind `KEY`."""
+"""The positions of an entry's words after `KEY`."""
 
 _NO_RANK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class MarkedDuplicates(NamedTuple):
-    """Which entries are duplicates, of how many keys, and how many were spared."""
+    """The mask of duplicate entries, the number of keys, and the number of spared entries."""
 
     beaten: NDArray[np.bool_]
     keys: int
@@ -52,7 +52,7 @@ def mark_duplicates(entries: Entries, ranks: int, spared_by: int | None) -> Mark
 
 
 def _shared(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of keys that have several, key by key, and where each key begins."""
+    """Return the rows of keys with several entries, key by key, and the start of each key."""
     order = np.argsort(entries[:, KEY])
     keys = entries[order, KEY]
     same = keys[1:] == keys[:-1]
@@ -65,7 +65,7 @@ def _shared(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rest = entries[rows, KEY_REST]
     later = later[several]
     if (rest[1:] != rest[:-1])[later[1:]].any():
-        # different keys with the same first half: seen once in billions of years
+        # different keys with the same first half: happens once in billions of years
         rows = rows[np.lexsort((rest, entries[rows, KEY]))]
         pairs = entries[rows, :ID]
         later[1:] = (pairs[1:] == pairs[:-1]).all(axis=1)
@@ -73,7 +73,7 @@ def _shared(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _best(entries: Entries, starts: NDArray[np.int64], ranks: int) -> NDArray[np.bool_]:
-    """Return which entries are the lowest of their group, by rank and then by id."""
+    """Return a mask of the entries that are the lowest of their group, by rank and then by id."""
     counts = np.diff(starts, append=len(entries))
     best = np.ones(len(entries), np.bool_)
     for column in (*range(RANK, RANK + ranks), ID):
@@ -102,31 +102,31 @@ class CaptureFilter:
 
     @property
     def ranks(self) -> int:
-        """Return of how many words the rank of its entries is."""
+        """The number of words of an entry's rank."""
         return 2 if self.keep is Keep.LARGEST else 1
 
     @property
     def ranked_by_date(self) -> bool:
-        """Return whether captures of equal rank always have the same second."""
+        """Whether captures of equal rank always have the same timestamp."""
         return self.keep in (Keep.OLDEST, Keep.NEWEST)
 
     @property
     def named(self) -> bool:
-        """Return whether an extra word must identify captures with the same list line.
+        """Whether an extra word must identify captures with the same list line.
 
-        That is the same URL, digest and second.
+        That is, with the same URL, digest and timestamp.
         """
         return not (self.ranked_by_date and self.key is Key.URL_DIGEST)
 
     @property
     def words(self) -> int:
-        """Return of how many words its entries are."""
+        """The number of words of an entry."""
         return RANK + self.ranks + self.named
 
 
 @dataclass(slots=True)
 class Passed:
-    """The counts of captures read and left out: without a digest, or by a filter.
+    """The counts of captures read, and of those left out: without a digest, or by a filter.
 
     `not_captures` also counts lines of requests, metadata and other records.
     """
@@ -142,7 +142,7 @@ class Passed:
 
 
 def keep_selected(columns: CdxColumns, selection: CaptureFilter, passed: Passed) -> None:
-    """Keep the selected captures, and count the ones left out."""
+    """Keep the selected captures in `columns`, and count the others."""
     read = len(columns)
     columns.keep(columns.names_captures())
     before = len(columns)
@@ -165,7 +165,7 @@ def keep_selected(columns: CdxColumns, selection: CaptureFilter, passed: Passed)
 def key_entries(
     columns: CdxColumns, keys: KeyHash, selection: CaptureFilter, first_id: int, held: bool
 ) -> Entries:
-    """Return an entry for each line; held captures rank before all others of their key."""
+    """Return an entry for each line; held captures rank before all other captures of their key."""
     return numbered_entries(columns, keys.of_key(columns), keys, selection, first_id, held)
 
 
@@ -177,7 +177,7 @@ def numbered_entries(
     first_id: int = 0,
     held: bool = False,
 ) -> Entries:
-    """Return what `entries_of` does, where the numbers of the keys are known."""
+    """Return the result of `key_entries`, given the numbers of the keys."""
     entries = np.zeros((len(columns), selection.words), np.uint64)
     entries[:, KEY], entries[:, KEY_REST] = numbers
     entries[:, ID] = np.arange(first_id, first_id + len(columns), dtype=np.uint64)

@@ -28,7 +28,7 @@ _COPY_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FilterHead:
-    """What a filter says of itself; `bytes` sums the records of its digests."""
+    """The header of a filter; `bytes` is the total length of the records with its digests."""
 
     digests: int
     bytes: int
@@ -39,7 +39,7 @@ class FilterHead:
 
     @classmethod
     def sized(cls, digests: int, size: int, rate: float) -> Self:
-        """Return the head of a filter of so many digests at a false-positive rate."""
+        """Return the header of a filter for a number of digests and a false-positive rate."""
         wanted = max(1, digests) * -math.log(rate) / math.log(2) ** 2
         bits = 64 * math.ceil(wanted / 64)
         hashes = min(_MOST_HASHES, max(1, round(bits / max(1, digests) * math.log(2))))
@@ -50,7 +50,7 @@ class FilterHead:
 def write_filter(
     output: BinaryIO, head: FilterHead, digests: Iterable[bytes], folder: Path
 ) -> None:
-    """Write a filter of digests; its bits are collected in a file in `folder`."""
+    """Write a filter of digests; its bits are set in a temporary file in `folder`."""
     path = folder / "bits"
     with writing(path):
         bits = np.memmap(path, np.uint8, "w+", shape=(head.bits // 8,))
@@ -67,7 +67,7 @@ def write_filter(
 class DigestFilter:
     """A filter read from a file, mapped into memory.
 
-    Raises FormatError if the file is no filter, or not whole.
+    Raises FormatError if the file is not a filter, or incomplete.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,21 +79,21 @@ class DigestFilter:
         self._bits = np.memmap(path, np.uint8, "r", offset=len(line))
 
     def has(self, digests: Sequence[bytes]) -> NDArray[np.bool_]:
-        """Return which digests are in it; some of the others by chance."""
+        """Return a mask of the digests in the filter, with some false positives."""
         places = _places(self.head, digests)
         found = self._bits[(places >> np.uint64(3)).astype(np.int64)]
         shifts = (places & np.uint64(7)).astype(np.uint8)
         return np.asarray(((found >> shifts) & 1).all(axis=1), np.bool_)
 
     def known(self, payloads: Iterable[tuple[bytes, int]]) -> Iterator[tuple[bytes, int]]:
-        """Yield the payloads whose digests are in it."""
+        """Yield the payloads whose digests are in the filter, with some false positives."""
         for some in batches(payloads, _AT_ONCE):
             mask = self.has([digest for digest, _ in some]).tolist()
             yield from (one for one, has in zip(some, mask, strict=True) if has)
 
 
 def is_filter(first: bytes) -> bool:
-    """Return whether a file that begins so is a filter."""
+    """Return whether a file with this first line is a filter."""
     return first.startswith(b"{") and _FORMAT[:-1].encode() in first
 
 

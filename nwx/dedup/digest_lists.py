@@ -1,4 +1,4 @@
-"""Digests of payloads: exchanged and compared without content; further ones of stored payloads."""
+"""Payload digests: export and comparison without content, and additional ones for stored files."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,18 +33,18 @@ _FIRST_BYTES = 4096
 _LISTED = re.compile(rb"((?:sha1:[A-Z2-7]{32})|(?:[a-z0-9]+:[0-9a-f]{32,128})) ([0-9]{1,18})\n")
 
 Payload = tuple[bytes, int]
-"""A digest in normal form, and the length of a record that has it, 0 if not known."""
+"""A digest in normal form, and the length in bytes of a record with it, 0 if unknown."""
 
 CaptureEntries = Iterable[Mapping[str, Any]]
 EntriesAt = Callable[[str], CaptureEntries]
-"""Gives the entries of the captures of an archive, as its reader may see them."""
+"""Returns the captures' entries of the archive at a place, as its reader may see them."""
 
 
 @dataclass(slots=True)
 class DigestReport:
-    """What was read, and the digests found.
+    """The counts of captures read and digests found.
 
-    `captures` counts those that hold a payload; `without_digest` those whose digest is missing or
+    `captures` counts captures with a payload, `without_digest` captures whose digest is missing or
     invalid.
     """
 
@@ -60,7 +60,7 @@ class DigestReport:
 def export_digests(
     payloads: Callable[[DigestReport, Path], Iterator[Payload]], out: Path, rate: float = 0.0
 ) -> DigestReport:
-    """Write a list of digests, or with a false-positive rate a filter, which appears complete."""
+    """Write a list of digests, or with a false-positive rate a filter, atomically to `out`."""
     report = DigestReport()
     with temporary_folder() as folder:
         listed = folder / "list" if rate else out
@@ -92,7 +92,7 @@ def archive_payloads(
 def entries_by_algorithm(
     index: DigestIndex, entries: Iterable[Mapping[str, Any]], algorithm: str
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield digest and length of captures with a payload, by an algorithm where that is known."""
+    """Yield digest and length of captures with a payload, the digest by `algorithm` if known."""
     start = f"{algorithm}:"
     lines = (
         (one.get("digest", ""), b"%d" % (one.get("record_length") or 0))
@@ -147,7 +147,7 @@ def _in_order(payloads: Iterable[Payload], folder: Path) -> Iterator[Payload]:
 
 
 def _distinct(payloads: Iterable[Payload]) -> Iterator[Payload]:
-    """Yield each digest once, with its longest record, which comes last."""
+    """Yield each digest of sorted payloads once, with its longest record, which comes last."""
     held: Payload | None = None
     for one in payloads:
         if held and held[0] != one[0]:
@@ -170,7 +170,7 @@ def _read_list(path: Path) -> Iterator[Payload]:
 
 
 class DigestSet:
-    """The digests at a place: an archive, CDX files, an exported list, or a filter.
+    """The digests at a place: an archive, a CDX file, an exported list, or a filter.
 
     Raises SourceError if it cannot be read, UsageError on an archive without `entries`.
     """
@@ -200,15 +200,15 @@ class DigestSet:
 
     @property
     def rate(self) -> float:
-        """The false-positive rate of what it says it holds."""
+        """The false-positive rate of `held`, 0 except for a filter."""
         return self.filter.head.false_positive_rate if self.filter else 0.0
 
     def payloads(self) -> Iterator[Payload]:
-        """Yield the digests in order, once; there are none of a filter."""
+        """Return the payloads in order; can be called once, and not for a filter."""
         return self._list
 
     def held(self, payloads: Iterable[Payload]) -> Iterator[Payload]:
-        """Yield those of some payloads, in order, that it holds."""
+        """Yield the payloads, given in order, whose digests are in the set."""
         if self.filter:
             yield from self.filter.known(payloads)
             return
@@ -226,7 +226,7 @@ def _listed(payloads: Iterator[Payload], folder: Path) -> Iterator[Payload]:
 
 @dataclass(slots=True)
 class SideOfComparison:
-    """The digests of one side and their bytes; `common_bytes` is None of a filter."""
+    """The digests of one side and their bytes; `common_bytes` is None for a filter."""
 
     place: str
     digests: int = 0
@@ -237,7 +237,7 @@ class SideOfComparison:
 
 @dataclass(slots=True)
 class DigestComparison:
-    """How many digests two sides have in common, of a filter some by chance."""
+    """The number of digests that two sides have in common; a filter adds some false positives."""
 
     first: SideOfComparison
     second: SideOfComparison
@@ -247,9 +247,9 @@ class DigestComparison:
 
 
 def compare_digests(first: str, second: str, entries: EntriesAt) -> DigestComparison:
-    """Return what two places have in common.
+    """Count the digests that two places have in common.
 
-    Raises UsageError of two filters, which do not tell.
+    Raises UsageError for two filters, which cannot be compared.
     """
     found = DigestComparison(SideOfComparison(first), SideOfComparison(second))
     with temporary_folder() as folder:
@@ -302,7 +302,7 @@ def _counted(payloads: Iterable[Payload], side: SideOfComparison) -> Iterator[Pa
 
 @dataclass(frozen=True, slots=True)
 class HeldSavings:
-    """The captures whose payload is held elsewhere, and the bytes of their records."""
+    """The number of captures whose payload is held elsewhere, and the bytes of their records."""
 
     captures: int
     bytes: int
@@ -310,9 +310,9 @@ class HeldSavings:
 
 
 def measure_held(sources: Sequence[CdxSource], held: str, selection: CaptureFilter) -> HeldSavings:
-    """Return which captures of CDX files hold payloads that are in a list or filter.
+    """Count the captures in CDX files whose payloads are in a set of digests (`DigestSet`).
 
-    Raises SourceError, FormatError or UsageError if that cannot be read.
+    Raises SourceError, FormatError or UsageError if the set cannot be read.
     """
     report, captures, size = DigestReport(), 0, 0
     with ExitStack() as stack:
@@ -327,10 +327,10 @@ def measure_held(sources: Sequence[CdxSource], held: str, selection: CaptureFilt
 
 @dataclass(slots=True)
 class FurtherDigestsReport(StoredFilesReport):
-    """The files and payloads read, and the digests that are new.
+    """The counts of files and payloads read, and of new digests.
 
-    `files_done` were read before, or imported with further digests. `unverified` payloads got none:
-    their digest is not that of their bytes.
+    `files_done` were read before, or imported with additional digests. `unverified` payloads got
+    none, as their digest does not match their bytes.
     """
 
     payloads: int = 0
@@ -340,7 +340,7 @@ class FurtherDigestsReport(StoredFilesReport):
 
 @dataclass(slots=True)
 class _Read:
-    """What a piece has, and the offset after it."""
+    """The digests of a piece of a file, and the offset after it."""
 
     end: int
     payloads: int = 0
@@ -352,9 +352,9 @@ class _Read:
 def add_digests(
     engine: Engine, workers: int | None = None, progress: ShowProgress = no_progress
 ) -> FurtherDigestsReport:
-    """Keep further digests from now on, and add those of all imported files.
+    """Keep additional digests from now on, and add those of all imported files.
 
-    A stopped call is continued by the next one.
+    A call that was stopped is continued by the next.
     """
     report, index = FurtherDigestsReport(), engine.digests
     index.keep(wanted=True)

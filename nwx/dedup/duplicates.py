@@ -1,13 +1,13 @@
-"""Duplicates among captures: all but one per key, from CDX files of any size.
+"""Duplicates among captures, all but one per key, in CDX files of any size.
 
-An output line names all captures of its URL, digest and second. Captures that share all three
-with the kept capture are therefore not listed: whoever leaves out the listed captures would
-leave out the kept one too.
+An output line names all captures with its URL, digest and timestamp. Captures that share all three
+with the kept capture are therefore not listed: leaving out the listed captures would leave out the
+kept one too.
 
 Nothing is sorted. Sorted input is read once, by runs of lines (`nwx.dedup.sorted_input`). Other
-input is read twice. The first pass writes an entry of 32 bytes per line (key number and date)
-to files on disk, partitioned by key, so that all entries of a key are in one file; each file is
-processed in memory. The second pass writes the lines found to be duplicates. Both ways give the
+input is read twice. The first pass writes an entry of 32 bytes per line (key number and date) to
+files on disk, partitioned by key, so that all entries of a key are in one file; each file is
+processed in memory. The second pass writes the lines found to be duplicates. Both methods write the
 same lines, in input order.
 """
 
@@ -69,10 +69,10 @@ def find_duplicates(
 ) -> DedupReport:
     """Write a `date digest url` line for each duplicate, in input order.
 
-    Captures of a source that is `held`, and the lines `held` (from an engine), precede all others
-    of their key. Nothing is written to `output` before all input is processed. Raises CdxError on
-    the first broken line if `strict`, SourceError if something cannot be read or written, or if
-    no line of the held sources can be read.
+    Captures of `held` sources, and of the lines `held` (from an engine), precede all others of
+    their key. Nothing is written to `output` before all input is processed. Raises CdxError on the
+    first broken line if `strict`, SourceError if something cannot be read or written, or if no line
+    of the held sources can be read.
     """
     resources = resources or Resources()
     with temporary_folder(resources.folder) as folder:
@@ -101,7 +101,7 @@ def find_duplicates(
 
 
 class _NotInOrderError(Exception):
-    """Captures of one URL are apart."""
+    """Captures of one URL are not adjacent: the input is not sorted."""
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ def _copy(path: Path, output: BinaryIO) -> None:
 
 
 def _flag(plan: DedupPlan, tasks: list[ReadTask], collected: list[CollectedEntries]) -> Flags:
-    """Create the flags file, written to its end, so that a full disk fails now, not later."""
+    """Write the flags file at its full size, so that a full disk fails now and not later."""
     path = plan.folder / "flags"
     bases, size = [], 0
     with writing(path), path.open("wb") as stream:
@@ -237,16 +237,16 @@ def _read(
 
 
 USUAL_REVISIT_BYTES = 500
-"""What a compressed revisit record takes where the files do not tell."""
+"""The size of a compressed revisit record if the files have none to measure."""
 
 
 @dataclass(slots=True)
 class SavingsReport:
-    """Captures in the input, and what each policy would have saved.
+    """The captures in the input, and the savings of each policy.
 
     `captures` counts the selected captures, without revisits, by MIME type and host;
-    `without_length` counts captures of unknown record length. `policies` holds a report of
-    duplicates per key.
+    `without_length` counts captures of unknown record length. `policies` has a report of duplicates
+    for each key.
     """
 
     captures: Savings = field(default_factory=Savings)
@@ -259,12 +259,12 @@ class SavingsReport:
 
     @property
     def count(self) -> int:
-        """How many captures were looked at."""
+        """The number of selected captures."""
         return self.captures.mime_duplicates.total()
 
     @property
     def revisit_bytes(self) -> int:
-        """Return the size of a revisit record: the mean of existing ones, else a usual size."""
+        """The size of a revisit record: the mean of existing ones, else USUAL_REVISIT_BYTES."""
         if not (self.revisits and self.revisits_bytes):
             return USUAL_REVISIT_BYTES
         return round(self.revisits_bytes / self.revisits)
@@ -275,7 +275,7 @@ class SavingsReport:
         return self.net_of(found.duplicates, found.savings.bytes)
 
     def net_of(self, captures: int, size: int) -> int:
-        """Return the bytes of captures minus the revisit records in their place."""
+        """Return the bytes of captures minus the revisit records that replace them."""
         return max(0, size - captures * self.revisit_bytes)
 
 
@@ -289,7 +289,7 @@ def measure_savings(
     strict: bool = False,
     progress: ShowProgress = no_progress,
 ) -> SavingsReport:
-    """Return what each of several policies would have saved, and what of it is `held`.
+    """Return the savings of several policies, and of payloads held elsewhere (`held`).
 
     `selection` chooses the captures. Revisits in the files are savings already made and are counted
     separately. Raises CdxError on the first broken line if `strict`, SourceError if something
@@ -298,7 +298,7 @@ def measure_savings(
     resources = resources or Resources()
     selection = replace(selection, revisits=Revisits.OUT)
     with temporary_folder(resources.folder) as folder:
-        # Standard input can be read once only: from here on it is a file.
+        # Standard input can be read only once: a copy is used from here on.
         inputs = ready_inputs(sources, folder)
         workers = workers_for(expanded_bytes(inputs), resources)
         with Pool(workers) as pool:
@@ -350,7 +350,7 @@ def _totals(plan: DedupPlan, tasks: list[ReadTask], runner: TaskRunner) -> Savin
 
 
 def _count(plan: DedupPlan, task: ReadTask) -> _Part:
-    """Count the captures of a task that are looked at."""
+    """Count the selected captures and the revisits of a task."""
     keep_memory()
     part = _Part()
     for piece in task.pieces:

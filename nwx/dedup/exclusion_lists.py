@@ -1,9 +1,9 @@
 """Exclusion lists of any length, looked up capture by capture.
 
-Each line becomes a 128-bit number of its URL, digest and date. The numbers are sorted on disk,
-in parts that fit in memory while they are sorted, and are looked up in the files by any number
-of processes: the memory used is the system's file cache. One more byte per line records whether
-a capture matched it, so that processes share this at once.
+Each line becomes a 128-bit hash of its URL, digest and date. The hashes are sorted on disk, in
+parts that fit in memory for sorting, and are looked up in the files by any number of processes: the
+memory used is the system's file cache. One more byte per line records whether a capture matched it;
+all processes share it.
 """
 
 import mmap
@@ -52,7 +52,7 @@ _MET_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ListFiles:
-    """Paths of the files with the sorted numbers; other processes may read them."""
+    """The files with the sorted hashes, which other processes may read, and their parameters."""
 
     seed: int
     bits: int
@@ -62,7 +62,7 @@ class ListFiles:
 
 
 class ListLookup:
-    """A look into the files of a list, for as long as the list is not closed."""
+    """Lookup of captures in the files of an exclusion list, valid until the list is closed."""
 
     def __init__(self, files: ListFiles) -> None:
         self._keys = KeyHash(Key.URL_DIGEST, files.seed)
@@ -77,7 +77,7 @@ class ListLookup:
     def covers(self, url: str, digest: str, timestamp: str) -> bool:
         """Return whether a capture is on the list, and record the match.
 
-        The spelling of the digest and the precision of the dates in the list do not matter; "" is a
+        The spelling of digests and the precision of dates in the list do not matter; "" is a
         missing digest.
         """
         key, rest = self._keys.of_capture(
@@ -92,19 +92,19 @@ class ListLookup:
         return True
 
     def _place(self, key: int, rest: int) -> int:
-        """Return which number of the list this is, or -1."""
+        """Return the position of a hash in the whole list, or -1."""
         part = key >> self._shift
         place = self._parts[part].place(key, rest)
         return place if place < 0 else self._starts[part] + place
 
     @property
     def met(self) -> int:
-        """Return how many different entries were met, by whatever process."""
+        """The number of distinct entries that matched a capture, in any process."""
         blocks = range(0, len(self._met), _MET_BYTES)
         return sum(self._met[start : start + _MET_BYTES].count(1) for start in blocks)
 
     def were_met(self, columns: CdxColumns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Return which lines of the list were met."""
+        """Return a mask of the lines of the list that matched a capture."""
         keys, rests = self._keys.with_timestamps(columns)
         pairs = zip(keys.tolist(), rests.tolist(), strict=True)
         return np.fromiter((self._met[self._place(*pair)] for pair in pairs), np.bool_, len(keys))
@@ -123,9 +123,8 @@ class ListLookup:
 class ExclusionList(ListLookup):
     """Captures to leave out, by URL, digest and date.
 
-    `lines` counts the lines read, `entries` the distinct ones, `problems` lists the first broken
-    lines and `problems_total` counts all. `files` are kept in a temporary folder until the list is
-    closed.
+    `lines` counts the lines read, `entries` the distinct ones; `problems` lists the first broken
+    lines, `problems_total` counts all. `files` are in a temporary folder until the list is closed.
     """
 
     def __init__(self, made: "_Made", stack: ExitStack) -> None:
@@ -149,15 +148,15 @@ class ExclusionList(ListLookup):
     ) -> Self:
         """Read lists with fields in either order, plain, gzip or zstd.
 
-        `tmp` is the folder for temporary files, 25 bytes per line. Raises SourceError if a list
-        cannot be read or a file cannot be written.
+        `tmp` is the folder for temporary files, which take 25 bytes per line. Raises SourceError if
+        a list cannot be read or a file cannot be written.
         """
         with ExitStack() as stack:
             folder = stack.enter_context(temporary_folder(tmp))
             return cls(_make(paths, folder, Resources(memory_bytes, tmp), progress), stack)
 
     def unmet(self) -> Iterator[CdxRow]:
-        """Stream the lines that were never met, values as written, in the order of the lists."""
+        """Yield the lines that matched no capture, as written, in the order of the lists."""
         for each in self._inputs:
             reading = FileReading(each.source.shown)
             for block in blocks(FilePiece(each.source), reading):
@@ -170,7 +169,7 @@ class ExclusionList(ListLookup):
 
 
 class _Part(AbstractContextManager["_Part"]):
-    """Sorted numbers in a file: all first halves, then all second halves."""
+    """A file of sorted hashes: all first halves, then all second halves."""
 
     def __init__(self, path: Path | None) -> None:
         self._map: mmap.mmap | None = None
@@ -182,7 +181,7 @@ class _Part(AbstractContextManager["_Part"]):
         self._count = len(self._words) // _WORDS
 
     def place(self, key: int, rest: int) -> int:
-        """Return the position of a number, or -1."""
+        """Return the position of a hash in the file, or -1."""
         place = bisect_left(self._words, key, 0, self._count)
         while place < self._count and self._words[place] == key:
             if self._words[self._count + place] == rest:
@@ -225,7 +224,7 @@ def _make(
             files[part], counts[part] = path, count
     met = folder / "met"
     with writing(met), met.open("wb") as stream:
-        # written, not left as a hole: a full disk can be told now, not later
+        # written, not left sparse, so that a full disk fails now and not later
         for start in range(0, max(1, sum(counts)), _MET_BYTES):
             stream.write(bytes(min(_MET_BYTES, max(1, sum(counts)) - start)))
     return _Made(
@@ -258,7 +257,7 @@ def _spill_all(
 
 
 def _spill(plan: DedupPlan, task: ReadTask) -> _Spilled:
-    """Read the lines of a task and leave their numbers on disk, by part."""
+    """Read the lines of a task and write their hashes to disk, by part."""
     keep_memory()
     spill = EntrySpill(plan.folder / f"entries-{task.number}", plan.bits)
     keys = KeyHash(Key.URL_DIGEST, plan.seed)
@@ -275,7 +274,7 @@ def _spill(plan: DedupPlan, task: ReadTask) -> _Spilled:
 
 
 def _sort_part(path: Path, segments: Sequence[Segment]) -> int:
-    """Write the numbers of a part sorted and without repeats; return their count."""
+    """Write the hashes of a part, sorted and without repeats; return their count."""
     keep_memory()
     entries = read_segments(segments, _WORDS)
     order = np.argsort(entries[:, KEY])

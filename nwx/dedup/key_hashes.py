@@ -1,8 +1,8 @@
 """Capture keys as 128-bit numbers, computed for a block of lines at once.
 
-Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"): two
-different keys get the same number with probability 2**-128 over the random coefficients. These
-are drawn anew for each run, so that no archived page can be made to collide.
+Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"): two different
+keys get the same number with probability 2**-128 over the random coefficients. These are drawn for
+each run, so that nobody can craft pages whose keys collide.
 """
 
 import struct
@@ -35,7 +35,7 @@ _PREFIX = np.frombuffer(b"sha1:", np.uint8)
 
 
 class KeyHash:
-    """Integers for keys; two of the same seed give the same."""
+    """A hash function of keys; two with the same seed are equal."""
 
     def __init__(self, key: Key, seed: int) -> None:
         self._key = key
@@ -51,7 +51,7 @@ class KeyHash:
         self._lanes = cache(self._lanes_of)
 
     def of_key(self, columns: CdxColumns) -> tuple[Words, Words]:
-        """Return both halves of the number of each line's key."""
+        """Return both halves of the 128-bit number of each line's key."""
         sums = _words(_digests(columns)) @ self._digest_factors
         match self._key:
             case Key.URL_DIGEST:
@@ -61,9 +61,9 @@ class KeyHash:
         return _halves(sums)
 
     def of_url(self, columns: CdxColumns) -> Words:
-        """Return a 64-bit number for each line's URL, or urlkey if the key has it.
+        """Return a 64-bit number for each line's URL, or urlkey if it is part of the key.
 
-        Faster than `of_key`: different URLs nearly always get different numbers.
+        Faster than `of_key`, but different URLs only nearly always get different numbers.
         """
         if self._key is Key.URLKEY_DIGEST:
             return self._mix(*_urlkeys(columns))
@@ -72,7 +72,7 @@ class KeyHash:
     def of_line(self, columns: CdxColumns) -> Words:
         """Return a 64-bit number, seldom 0, for the URL and timestamp of each line.
 
-        For lines of one digest: equal numbers mean the same line of a list.
+        For lines with the same digest, equal numbers mean the same list line.
         """
         urls = self._mix(*_urls(columns))
         return (urls + columns.timestamp.astype(np.uint64)) * self._mixer
@@ -86,7 +86,7 @@ class KeyHash:
     def with_url(self, mixed: Words, columns: CdxColumns) -> tuple[Words, Words]:
         """Return both halves of a number per line, from its digest and the result of `of_url`.
 
-        For lines compared only with the few lines of their own run.
+        Good enough for lines that are compared only with the few lines of their own run.
         """
         first, second = _halves(_words(_digests(columns)) @ self._digest_factors)
         return first ^ mixed, second
@@ -99,7 +99,7 @@ class KeyHash:
         return _halves(sums)
 
     def of_capture(self, url: bytes, digest: bytes, timestamp: int) -> tuple[int, int]:
-        """Return what `with_timestamps` gives for one line."""
+        """Return the result of `with_timestamps` for one capture."""
         kind = int(_KINDS[min(len(url), len(_KINDS) - 1)])
         text = url.ljust(_WIDTHS[kind], b"\0") if kind < len(_WIDTHS) else blake2b(url).digest()
         content = text + canonical_digest(digest) + timestamp.to_bytes(8, "little")
@@ -123,7 +123,7 @@ class KeyHash:
 
 
 def _by_kind(lengths: Integers) -> Iterator[tuple[int, Integers | slice]]:
-    """Yield the widths that texts of these lengths are filled up to, and which ones are."""
+    """Yield the kinds of texts by padded width, each with the rows of its texts."""
     kinds = _KINDS[np.minimum(lengths, len(_KINDS) - 1)]
     found = np.flatnonzero(np.bincount(kinds)).tolist()
     for kind in found:
@@ -147,7 +147,7 @@ def _content(data: bytes, starts: Integers, lengths: Integers, kind: int) -> Byt
 
 
 def _halves(sums: Words) -> tuple[Words, Words]:
-    """Return the upper 32 bits of four sums as two numbers; only these are universal."""
+    """Return the upper 32 bits of four sums as two numbers; only these bits are universal."""
     upper = sums & _UPPER
     lower = sums >> _HALF
     return upper[:, 0] | lower[:, 1], upper[:, 2] | lower[:, 3]
@@ -178,9 +178,9 @@ def _shortened(data: bytes, starts: Integers, lengths: Integers) -> Bytes:
 
 
 def _urls(columns: CdxColumns) -> tuple[bytes, Integers, Integers]:
-    """Return the bytes that hold the URLs, and the start and length of each URL.
+    """Return the bytes that contain the URLs, and the start and length of each URL.
 
-    They are UTF-8, as in captures; a URL of other bytes is decoded as the record reader does
+    URLs are UTF-8, as in captures; other bytes are decoded as in the record reader
     (`nwx.values.urls.decoded_url`).
     """
     data = columns.data
@@ -204,9 +204,9 @@ def _laid_out(texts: list[bytes]) -> tuple[bytes, Integers, Integers]:
 
 
 def _urlkeys(columns: CdxColumns) -> tuple[bytes, Integers, Integers]:
-    """Return the bytes that hold the urlkeys, and the start and length of each urlkey.
+    """Return the bytes that contain the urlkeys, and the start and length of each urlkey.
 
-    Missing urlkeys are computed from the URL; a URL without a urlkey is used itself.
+    Missing urlkeys are computed from the URL; an invalid URL is used unchanged.
     """
     missing = columns.is_missing("NA")
     if not missing.any():
@@ -241,7 +241,8 @@ def _digests(columns: CdxColumns) -> Bytes:
 def canonical_digest(digest: bytes) -> bytes:
     """Return 32 bytes common to all spellings of a digest.
 
-    For SHA-1 they are its base32 characters. A digest of an unknown kind is used unchanged.
+    For SHA-1 they are its base32 characters, for others a hash. Unknown digests are hashed as they
+    are.
     """
     try:
         normal = normal_digest(digest.decode("ascii")).encode()

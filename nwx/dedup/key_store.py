@@ -1,7 +1,6 @@
-"""The keys of crawlers in SQLite: strings, hashes, lists and sets as Redis has them.
+"""Redis keys of crawlers, stored in SQLite: strings, hashes, lists and sets.
 
-All that is changed between two calls of `KeyStore.commit` is one transaction, on disk once it
-returns.
+All changes between two calls of `KeyStore.commit` are one transaction, on disk once it returns.
 """
 
 import sqlite3
@@ -23,11 +22,11 @@ WHERE space = ? AND name = ?"""
 
 
 class CommandError(NwxError):
-    """An error that is the answer to a command; the first word is its code."""
+    """An error sent as the answer to a command; the first word is its code."""
 
 
 def dedup_file_path(engine: str, given: Path | None = None) -> Path:
-    """Return the path of the keys: the one given, or one in the archive's folder.
+    """Return the path of the key file: the given one, or one in the archive's folder.
 
     Raises SettingsError for an archive on a server if none is given.
     """
@@ -40,7 +39,7 @@ def dedup_file_path(engine: str, given: Path | None = None) -> Path:
 
 
 class KeyStore:
-    """The open file of keys, for one thread; created if missing."""
+    """The open key file, for use by one thread; created if missing."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
@@ -53,34 +52,34 @@ class KeyStore:
         self.read = self._db.execute
 
     def write(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """Run a statement within the transaction, which begins here."""
+        """Run a statement within the transaction, which is begun if necessary."""
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
         return self._db.execute(statement, values)
 
     def commit(self) -> None:
-        """Write what was changed to disk."""
+        """Write all changes to disk."""
         if self._db.in_transaction:
             self._db.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Forget what was changed since the last commit."""
+        """Discard all changes since the last commit."""
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the file; what is not committed is forgotten."""
+        """Close the file; uncommitted changes are discarded."""
         self._db.close()
 
 
 class Keyspace:
-    """The keys of one database."""
+    """The keys of one Redis database."""
 
     def __init__(self, store: KeyStore, space: str) -> None:
         self.store, self.space = store, space
 
     def found(self, name: bytes) -> tuple[int, KeyKind, float | None] | None:
-        """Return the number, the kind and the end (seconds since 1970) of a key."""
+        """Return number, kind and expiry (seconds since 1970) of a key; None if not valid."""
         row = self.store.read(_FIND_KEY, (self.space, name)).fetchone()
         if row is None:
             return None
@@ -95,7 +94,7 @@ class Keyspace:
         return [name for (name,) in rows]
 
     def key(self, name: bytes, kind: KeyKind) -> int | None:
-        """Return the number of a key, None without one. Raises CommandError for another kind."""
+        """Return the number of a key, None if missing; raises CommandError for another kind."""
         found = self.found(name)
         if found is None:
             return None
@@ -103,18 +102,18 @@ class Keyspace:
         return found[0]
 
     def made(self, name: bytes, kind: KeyKind) -> int:
-        """Return the number of a key, which is made if it is missing."""
+        """Return the number of a key, created if missing."""
         return self.key(name, kind) or self.new(name, kind)
 
     def new(self, name: bytes, kind: KeyKind, expires: float | None = None) -> int:
-        """Make a key in place of any of this name, and return its number."""
+        """Create a key, replacing any with this name; return its number."""
         self.remove(name)
         values = (self.space, name, int(kind), expires)
         statement = "INSERT INTO keys (space, name, kind, expires) VALUES (?, ?, ?, ?)"
         return self.store.write(statement, values).lastrowid or 0
 
     def remove(self, name: bytes) -> bool:
-        """Remove a key; return whether there was one."""
+        """Remove a key; return whether it existed."""
         found = self.found(name)
         if found is not None:
             self.drop(found[0])
@@ -126,7 +125,7 @@ class Keyspace:
         self.store.write("DELETE FROM entries WHERE key = ?", (key,))
 
     def field(self, name: bytes, kind: KeyKind, field: bytes | int) -> bytes | None:
-        """Return the value of a field of a key, None without one."""
+        """Return the value of a field of a key, None if missing."""
         row = self.store.read(_GET_FIELD, (field, self.space, name)).fetchone()
         if row is None or (row[1] is not None and row[1] <= self.store.clock()):
             return None
@@ -135,7 +134,7 @@ class Keyspace:
         return value
 
     def put(self, key: int, field: bytes | int, value: bytes, *, replace: bool = True) -> bool:
-        """Store a field; return whether it is new. Without `replace` one that is there stays."""
+        """Store a field; return whether it is new. Without `replace`, an existing one stays."""
         values = (key, field, value)
         added = self.store.write("INSERT OR IGNORE INTO entries VALUES (?, ?, ?)", values).rowcount
         if not added and replace:
@@ -143,7 +142,7 @@ class Keyspace:
         return bool(added)
 
     def take(self, key: int, fields: list[Any]) -> int:
-        """Remove fields, and a key that has no more; return how many there were."""
+        """Remove fields, and the key if it has no more; return the number of removed fields."""
         statement = "DELETE FROM entries WHERE key = ? AND field = ?"
         gone = sum(self.store.write(statement, (key, one)).rowcount for one in fields)
         left = self.store.read("SELECT 1 FROM entries WHERE key = ? LIMIT 1", (key,)).fetchone()
@@ -152,7 +151,7 @@ class Keyspace:
         return gone
 
     def entries(self, key: int | None, more: str = "", *values: Any) -> list[tuple[Any, bytes]]:
-        """Return fields and values of a key in order, by a condition on `field` and a limit."""
+        """Return fields and values of a key; `more` is SQL with a condition, order and limit."""
         statement = f"SELECT field, value FROM entries WHERE key = ? {more or 'ORDER BY field'}"
         return self.store.read(statement, (key, *values)).fetchall() if key else []
 

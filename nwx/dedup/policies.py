@@ -12,7 +12,7 @@ from nwx.values.urlkeys import urlkey
 
 
 class Key(StrEnum):
-    """What two captures must have in common for one to be a duplicate of the other."""
+    """The fields that must be equal for one capture to be a duplicate of another."""
 
     URL_DIGEST = "url+digest"
     URLKEY_DIGEST = "urlkey+digest"
@@ -20,16 +20,16 @@ class Key(StrEnum):
 
 
 class Keep(StrEnum):
-    """Which capture of a key is kept, not listed as a duplicate."""
+    """The capture of a key that is kept, and not listed as a duplicate."""
 
     OLDEST = "oldest"
     NEWEST = "newest"
     LARGEST = "largest"  # the longest record; the oldest of several
-    ORIGINAL = "original"  # the oldest that is no revisit; the oldest if all are
+    ORIGINAL = "original"  # the oldest that is not a revisit; the oldest if all are
 
 
 class Revisits(StrEnum):
-    """What becomes of revisit records."""
+    """The treatment of revisit records: included, left out, or read alone."""
 
     IN = "in"
     OUT = "out"
@@ -44,12 +44,11 @@ DigestLookup = Callable[[str, str], Iterator[Capture]]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which payloads may be written as revisits, and of which originals.
+    """A policy: which payloads may be written as revisits, and of which originals.
 
-    An original has the fetched URL (in any spelling with the same urlkey), or any URL with
-    `any_url`. MIME types may have wildcards (`image/*`). Only captures of `collections` count;
-    empty means all. With `original_there` the file that holds an original must still exist at its
-    known location.
+    An original has the fetched URL (in any spelling with the same urlkey), or with `any_url` any
+    URL. MIME types may have wildcards (`image/*`). Only captures of `collections` count; empty
+    means all. With `original_there`, the file of an original must still exist at its known path.
     """
 
     any_url: bool = False
@@ -78,7 +77,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class FoundOriginal:
-    """The original that a revisit may refer to, or the reason for not having one."""
+    """The original that a revisit may refer to, or the reason why there is none."""
 
     original: Capture | None
     reason: str = ""
@@ -87,7 +86,7 @@ class FoundOriginal:
 def find_original(
     lookup: DigestLookup, fetched: Fetched, policy: Policy, is_there: Callable[[Capture], bool]
 ) -> FoundOriginal:
-    """Return the newest original that a policy allows, one of the same URL before all others."""
+    """Return the newest original that a policy allows, preferably of the same URL."""
     earliest = _earliest(fetched.timestamp, policy)
     where = " of this URL" if fetched.url and not policy.any_url else ""
     reason = ""
@@ -118,7 +117,7 @@ def _candidates(lookup: DigestLookup, fetched: Fetched, policy: Policy) -> Itera
 
 
 def _problem(capture: Capture, fetched: Fetched, policy: Policy) -> str:
-    """Return why a payload is not deduplicated, "" where nothing is against it."""
+    """Return why a payload must not be deduplicated, "" if it may be."""
     size = fetched.content_length
     size = capture.content_length if size is None else size
     if size is not None and size < policy.min_bytes:

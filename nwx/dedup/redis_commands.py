@@ -1,4 +1,4 @@
-"""The commands of Redis that Browsertrix and its indexer send, with the answers of Redis 7."""
+"""The Redis commands that Browsertrix and its indexer send, with the answers of Redis 7."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _SHOWN = 128
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: what it does, and how many arguments it takes; a `most` of 0 is any number."""
+    """A command: its function, and its numbers of arguments; a `most` of 0 means any number."""
 
     run: Callable[..., Any]
     least: int
@@ -50,7 +50,7 @@ def _command(least: int, most: int | None = None) -> Callable[[Any], Any]:
 
 
 def run_command(keys: Keyspace, name: bytes, arguments: Sequence[bytes]) -> Any:
-    """Return the answer to a command. Raises CommandError if it has none."""
+    """Run a command and return its answer; raises CommandError on an invalid one."""
     command = REDIS_COMMANDS.get(name.lower())
     if command is None:
         raise unknown_command(name, arguments)
@@ -60,7 +60,7 @@ def run_command(keys: Keyspace, name: bytes, arguments: Sequence[bytes]) -> Any:
 
 
 def unknown_command(name: bytes, arguments: Sequence[bytes]) -> CommandError:
-    """Return the error of a command that nobody knows."""
+    """Return the error for an unknown command."""
     shown = ""
     for one in arguments:
         if len(shown) >= _SHOWN:
@@ -72,12 +72,12 @@ def unknown_command(name: bytes, arguments: Sequence[bytes]) -> CommandError:
 
 
 def wrong_number(name: bytes) -> CommandError:
-    """Return the error of a command with too few or too many arguments."""
+    """Return the error for a command with too few or too many arguments."""
     return CommandError(f"ERR wrong number of arguments for '{_text(name.lower())}' command")
 
 
 def integer(text: bytes, problem: str = "ERR value is not an integer or out of range") -> int:
-    """Return a number of 64 bits. Raises CommandError on anything else."""
+    """Parse a signed 64-bit integer; raises CommandError on anything else."""
     number = int(text) if _INTEGER.fullmatch(text) else _LONG
     if not -_LONG <= number < _LONG:
         raise CommandError(problem)
@@ -212,7 +212,7 @@ def _hdel(keys: Keyspace, name: bytes, *fields: bytes) -> int:
 
 @_command(2, 4)
 def _hscan(keys: Keyspace, name: bytes, cursor: bytes, *options: bytes) -> list[Any]:
-    """Answer some fields; a cursor is the first 8 bytes of the next field, as a number."""
+    """Return some fields; the cursor is the first 8 bytes of the next field, as a number."""
     if not cursor.isdigit() or (start := int(cursor[:_SHOWN])) >= _CURSORS:
         raise CommandError("ERR invalid cursor")
     if options and (len(options) != 2 or options[0].upper() != b"COUNT"):

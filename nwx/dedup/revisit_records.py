@@ -46,7 +46,7 @@ _WITH_PAYLOAD = ("response", "resource")
 
 @dataclass(frozen=True, slots=True)
 class WarcLocation:
-    """Location of a stored record."""
+    """The location of a stored record, and the URL, timestamp and digest of its capture."""
 
     path: str
     offset: int
@@ -74,9 +74,8 @@ class Original:
 def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
     """Return a WARC 1.1 revisit record for the response or resource record at `handle`.
 
-    It is stored like the old record, as a gzip member or plain. It keeps the id, the date and the
-    HTTP head of the old record, so that references stay valid. Raises FormatError for other
-    records.
+    It is stored like the old record, as a gzip member or plain, and keeps its id, date and HTTP
+    head, so that references stay valid. Raises FormatError for other records.
     """
     start = handle.tell()
     compressed = handle.read(len(GZIP_START)) == GZIP_START
@@ -103,7 +102,7 @@ def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
 def stored_record(handle: BinaryIO) -> ArcWarcRecord:
     """Return the response or resource record at the position of `handle`, payload unread.
 
-    Raises FormatError on any other record or none.
+    Raises FormatError if there is no such record.
     """
     start = handle.tell()
     if handle.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC:
@@ -111,7 +110,7 @@ def stored_record(handle: BinaryIO) -> ArcWarcRecord:
     handle.seek(start)
     try:
         record = next(iter(ArchiveIterator(handle)), None)
-    except (ArchiveLoadFailed, AttributeError) as error:  # the latter where there is no URL
+    except (ArchiveLoadFailed, AttributeError) as error:  # the latter for a missing URL
         raise FormatError(f"the stored record cannot be read: {str(error)[:100]}") from error
     if record is None or record.rec_type not in _WITH_PAYLOAD:
         found = "nothing" if record is None else f"{record.format} {record.rec_type}"
@@ -126,7 +125,7 @@ def _kept_fields(record: ArcWarcRecord) -> Iterator[tuple[str, str]]:
 
 
 def payload_hash(place: WarcLocation) -> bytes:
-    """Return a hash of a payload without its transfer encoding."""
+    """Return the SHA-256 of a payload without its transfer encoding."""
     with Path(place.path).open("rb") as handle:
         handle.seek(place.offset)
         record = stored_record(handle)
@@ -145,14 +144,14 @@ def _is_chunked(record: ArcWarcRecord) -> bool:
 
 
 Find = Callable[[str, str, str], WarcLocation | None]
-"""Returns where the capture of a URL, timestamp and digest lies that revisits may refer to."""
+"""Returns the location of the capture with a URL, timestamp and digest, if it is an original."""
 
 
 def prove(old: ArchiveSource, new: Path, find: Find) -> None:
     """Raise FormatError unless all captures in `new` replay to the same payloads as in `old`.
 
     Both files are read again from disk. A copied record must be identical byte for byte; a revisit
-    that replaces one must refer, by its own headers, to the same payload.
+    that replaces a record must refer, by its own headers, to the same payload.
     """
     pairs = zip_longest(
         replayed_captures(old), replayed_captures(ArchiveSource(old.name, str(new), None))
@@ -173,21 +172,21 @@ def prove(old: ArchiveSource, new: Path, find: Find) -> None:
 
 
 def replayed_captures(source: ArchiveSource) -> Iterator[Capture]:
-    """Stream the captures of a file whose records have known boundaries."""
+    """Return the captures of a file whose records have a known length."""
     return (capture for capture, _ in digested_captures(source, further=False))
 
 
 def digested_captures(
     source: ArchiveSource, *, further: bool = True
 ) -> Iterator[tuple[Capture, tuple[str, ...]]]:
-    """Stream the same captures, each with the further digests of its payload."""
+    """Yield the captures of `replayed_captures`, with the additional digests of their payloads."""
     for found in ArchiveReader(source, "", keep=lambda capture: False, further=further):
         if isinstance(found, CaptureRecord) and found.capture.record_length:
             yield found.capture, found.further
 
 
 def location_of(path: str, capture: Capture) -> WarcLocation:
-    """Return the place of a capture in the file at `path`."""
+    """Return the location of a capture in the file at `path`."""
     return WarcLocation(
         path,
         capture.source_file_offset,
@@ -203,7 +202,7 @@ def _identity(capture: Capture) -> tuple[str, str, str]:
 
 
 def _stored(path: str, capture: Capture) -> bytes:
-    """Return a hash of the stored bytes of a record."""
+    """Return the SHA-256 of the stored bytes of a record."""
     left, digest = capture.record_length or 0, hashlib.sha256()
     with Path(path).open("rb") as handle:
         handle.seek(capture.source_file_offset)
@@ -214,17 +213,17 @@ def _stored(path: str, capture: Capture) -> bytes:
 
 
 JOURNAL = ".nwx-dedup-warc"
-"""In the output folder; it stays there, so that a finished run is recognised."""
+"""The journal in the output folder; it is kept, so that a finished run is recognised."""
 
 _FINISHED = b"finished\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The result for one file: `left` are duplicates that had to stay, each with its reason.
+    """The result for one file; `left` has the duplicates that had to stay, with the reasons.
 
-    `revisits` are the records that became revisits, `before` the listed ones that were revisits
-    already. `never_met` are the entries of the lists that matched no capture of any file.
+    `revisits` counts the records that became revisits, `before` listed captures that already were
+    revisits. `never_met` counts the entries of the lists that matched no capture of any file.
     """
 
     source_file: str
@@ -243,9 +242,9 @@ class Rewritten:
 
 
 class RewriteJournal:
-    """The files of a run and the reports of finished ones, in a file in its folder.
+    """The journal of a run: its files and the reports of finished ones.
 
-    `goes_on` is true if an earlier run on the same files was started or finished.
+    `goes_on` means that an earlier run on the same files was started or finished.
     """
 
     def __init__(self, stream: IO[bytes], done: dict[str, Rewritten], *, goes_on: bool) -> None:
@@ -255,18 +254,18 @@ class RewriteJournal:
 
     @property
     def is_begun(self) -> bool:
-        """Whether any file is written."""
+        """Whether at least one file was written."""
         return bool(self._done)
 
     def report_of(self, output: Path) -> Rewritten | None:
-        """Return what became of a file that an earlier run wrote, None where it wrote none."""
+        """Return the report of a file written by an earlier run, None if it wrote none."""
         report = self._done.get(output.name)
         if report is None or not output.is_file():
             return None
         return report if output.stat().st_size == report.bytes_after else None
 
     def note(self, report: Rewritten) -> None:
-        """Note that a file is written."""
+        """Record that a file was written."""
         with writing(Path(self._stream.name)):
             self._stream.write(json.dumps(asdict(report)).encode() + b"\n")
             self._stream.flush()
@@ -275,9 +274,9 @@ class RewriteJournal:
 
 @contextmanager
 def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJournal]:
-    """Yield the journal of a run on these inputs (files and lists).
+    """Open the journal of a run on these inputs (files and lists).
 
-    Raises SourceError if another process works in the folder, or it has an unfinished run on other
+    Raises SourceError if another process uses the folder, or if it has an unfinished run on other
     inputs.
     """
     path = folder / JOURNAL
@@ -314,7 +313,7 @@ def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJour
 
 
 def _states(inputs: Sequence[str]) -> list[list[str | int]]:
-    """Return the inputs, each with the values that show whether it has changed."""
+    """Return the inputs, each with size and modification time, to detect changes."""
     states: list[list[str | int]] = []
     for name in inputs:
         path = Path(name)

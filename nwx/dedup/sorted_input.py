@@ -1,8 +1,8 @@
-"""Duplicates of sorted input, found in a single read, and captures that archives hold.
+"""Duplicates in sorted input, found in a single pass, and the captures held by archives.
 
-Sorted means: all captures of a URL are in one run of lines with the same urlkey. The input need
-not promise this. The URL numbers of each run are written to disk; if one is later found in two
-runs, the input was not sorted and is read again as unsorted input.
+Sorted means that all captures of a URL are in one run of lines with the same urlkey. This is
+checked: the hashes of the URLs of each run are written to disk, and if one is found in two runs,
+the input is read again as unsorted input.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ _FULL = np.uint64(0x0101010101010101)
 
 @dataclass(slots=True)
 class RunsFound:
-    """What `collect_runs` found in a task; its lines are in a file."""
+    """The results of `collect_runs` for a task; its lines are in a file."""
 
     path: Path
     lines: int = 0
@@ -56,7 +56,7 @@ class RunsFound:
 
 
 def seem_in_order(sources: Sequence[CdxSource], key: Key) -> bool:
-    """Return whether reading by runs is worth a try, by the first lines of each file."""
+    """Return whether the input seems sorted, by the first lines of each file."""
     if key is Key.DIGEST or any(source.held for source in sources):
         return False
     firsts: list[bytes] = []
@@ -100,7 +100,7 @@ def collect_runs(plan: DedupPlan, task: ReadTask) -> RunsFound:
 
 
 def all_different(segments: Sequence[Segment]) -> bool:
-    """Return whether no number is there twice."""
+    """Return whether all numbers in the segments are different."""
     keep_memory()
     numbers = np.sort(read_segments(segments, 1)[:, KEY])
     return not (numbers[1:] == numbers[:-1]).any()
@@ -122,7 +122,7 @@ def _selected(plan: DedupPlan, task: ReadTask, found: RunsFound) -> Iterator[Cdx
 def _keep_beaten(
     plan: DedupPlan, keys: KeyHash, urls: Words, columns: CdxColumns, found: RunsFound
 ) -> None:
-    """Leave only the duplicates in `columns`, and count."""
+    """Keep only the duplicates in `columns`, and count them."""
     if len(columns):
         selection = plan.selection
         entries = numbered_entries(columns, keys.with_url(urls, columns), keys, selection)
@@ -135,7 +135,7 @@ def _keep_beaten(
 
 
 def _distinct(urls: Words, same: Mask) -> Words:
-    """Return the numbers of the URLs of each run, each once."""
+    """Return the numbers of the URLs of each run, each once per run."""
     other = np.ones(len(urls), np.bool_)
     other[1:] = urls[1:] != urls[:-1]
     mixed = same & other
@@ -148,7 +148,7 @@ def _distinct(urls: Words, same: Mask) -> Words:
 
 
 def same_as_before(columns: CdxColumns) -> Mask:
-    """Return which lines have the urlkey of the line before."""
+    """Return a mask of the lines with the same urlkey as the line before."""
     lengths, starts = columns.lengths("NA"), columns.starts("NA")
     same = np.zeros(len(columns), np.bool_)
     head = load_columns(columns.data, starts, _COMPARED_BYTES).view(np.uint64)
@@ -168,7 +168,7 @@ def same_as_before(columns: CdxColumns) -> Mask:
 
 
 _WHOLE_WORDS = np.array([(1 << 8 * words) - 1 for words in range(_WORD + 1)], np.uint64) & _FULL
-"""For each count of compared words a mask with one byte of 1 per word."""
+"""Masks with one byte of 1 per compared word, by the number of words."""
 
 
 _SHOWN_EVERY = 1_000
@@ -182,7 +182,7 @@ def is_archive(place: str) -> bool:
 def held_lines(
     settings: Settings | None, archives: Sequence[str], progress: ShowProgress
 ) -> Iterator[CdxRow]:
-    """Yield a line for each capture that archives hold, and each digest of its payload."""
+    """Yield a row for each capture that archives hold, and for each digest of its payload."""
     settings = settings or load_settings({})
     for place in archives:
         with open_engine(replace(settings, engine=place), read_only=True) as engine:
@@ -200,9 +200,9 @@ def held_lines(
 def with_all_digests(
     index: DigestIndex, lines: Iterable[tuple[str, bytes]], folder: Path
 ) -> Iterator[tuple[list[str], bytes]]:
-    """Yield each line with its digest and the further ones of the payload, in order of digests.
+    """Yield each line with all digests of its payload, its own first, in order of its own digest.
 
-    Lines are pairs of a digest and a content without newlines.
+    Lines are pairs of a digest and content without newlines.
     """
     sort = ExternalSort(Path(mkdtemp(dir=folder)), _SORT_BYTES)
     for further, known in index.pairs():

@@ -1,8 +1,7 @@
 """The three steps of finding duplicates, each split into tasks for several processes.
 
-`collect` reads lines and writes an entry of each to disk, ordered by key; `settle` finds the
-duplicates among the entries of one part; `write` reads the lines again and writes the
-duplicates.
+`collect` reads lines and writes an entry of each to disk, partitioned by key; `settle` finds the
+duplicates among the entries of one part; `write` reads the lines again and writes the duplicates.
 """
 
 from collections import Counter
@@ -51,7 +50,7 @@ _BLANK, _NEWLINE = 32, 10
 
 
 def list_lines(columns: CdxColumns) -> bytes:
-    """Return a line `date digest url` for each line, values as they are written there."""
+    """Return a line `date digest url` for each line, with the values as written there."""
     fields = [(columns.starts(letter), columns.lengths(letter)) for letter in ("b", "kc", "a")]
     if len(columns) < _FEW or sum(int(lengths.max()) for _, lengths in fields) > _WIDE:
         texts = (columns.texts("b"), columns.texts("kc"), columns.texts("a"))
@@ -66,7 +65,7 @@ def list_lines(columns: CdxColumns) -> bytes:
 
 
 def _ended(data: bytes, starts: Integers, lengths: Integers, end: int) -> tuple[Bytes, Mask]:
-    """Return fields as rows, each followed by `end`, and a mask of the bytes in use."""
+    """Return fields as rows of bytes, each followed by `end`, and a mask of the used bytes."""
     width = int(lengths.max()) + 1
     content = load_columns(data, starts, width)
     content[np.arange(len(lengths)), lengths] = end
@@ -82,9 +81,9 @@ _MOST_BITS = 12
 
 @dataclass(frozen=True, slots=True)
 class DedupPlan:
-    """Which captures are selected, and how; shared by all tasks of a run.
+    """The selection and parameters shared by all tasks of a run.
 
-    `seed` is the seed of the key numbers, whose first `bits` bits give the part of an entry. Tasks
+    `seed` is the seed of the key numbers, whose first `bits` bits are the part of an entry. Tasks
     write their files to `folder`.
     """
 
@@ -97,7 +96,7 @@ class DedupPlan:
 
 
 def part_bits(inputs: Sequence[CdxInput], resources: Resources, workers: int) -> int:
-    """Return by how many bits of the key entries are spread, so that a part fits in memory."""
+    """Return the number of key bits by which to partition entries so that a part fits in memory."""
     room = max(resources.memory_bytes // workers - PROCESS_BYTES // 2, _LEAST_ROOM_BYTES)
     parts = -(-expanded_bytes(inputs) // _BYTES_A_LINE * _BYTES_TO_SETTLE // room)
     return min(_MOST_BITS, max(2 * workers, parts).bit_length())
@@ -109,7 +108,7 @@ def read_by_plan(
     workers: int,
     read: Callable[[DedupPlan, list[ReadTask]], TaskResult],
 ) -> TaskResult:
-    """Return what `read` makes of all tasks; it may be called again, as in `read_in_tasks`."""
+    """Return the results of `read` for all tasks; it may be called again, as in `read_in_tasks`."""
     return read_in_tasks(
         plan.folder,
         inputs,
@@ -120,7 +119,7 @@ def read_by_plan(
 
 @dataclass(frozen=True, slots=True)
 class TaskRunner:
-    """Processes that share tasks, and where it is shown how far they are."""
+    """Runs tasks in a pool of processes, and reports their progress."""
 
     pool: Pool
     progress: ShowProgress
@@ -133,7 +132,7 @@ class TaskRunner:
         tasks: Sequence[ReadTask],
         *others: object,
     ) -> Iterator[tuple[ReadTask, TaskResult]]:
-        """Yield each task with what `function(plan, task, *others)` returns, in order."""
+        """Yield each task with the result of `function(plan, task, *others)`, in order."""
         work = [(plan, task, *others) for task in tasks]
         sizes = [task.size for task in tasks]
         return zip(tasks, self.shown(step, function, work, sizes), strict=True)
@@ -159,14 +158,14 @@ def held_source(lines: Iterable[CdxRow], folder: Path) -> CdxSource:
 
 
 TASK_SHIFT = 40
-"""The id of an entry has the number of its task above so many bits."""
+"""The number of low bits in an entry's id; the number of its task is above them."""
 
 _LOCAL = np.uint64((1 << TASK_SHIFT) - 1)
 
 
 @dataclass(slots=True)
 class CollectedEntries:
-    """What `collect` found: a Reading for each piece, and which entries are beaten already."""
+    """The results of `collect`: a reading per piece, and a bit mask of known duplicates."""
 
     readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)
@@ -176,11 +175,11 @@ class CollectedEntries:
 
 
 def collect(plan: DedupPlan, task: ReadTask) -> CollectedEntries:
-    """Read the lines of a task and spill an entry for each.
+    """Read the lines of a task and write an entry for each to disk.
 
-    If dates decide, only the best capture of a key among neighbours is spilled, with the captures
-    of its second: all others are duplicates in any case. Input that is sorted, or has many captures
-    of one key, therefore spills little.
+    If captures rank by date, only the best capture of a key among nearby lines is written, and
+    those with its timestamp: all others are duplicates in any case. Input that is sorted, or has
+    many captures of one key, therefore takes little space.
     """
     keep_memory()
     found = CollectedEntries()
@@ -213,10 +212,10 @@ class TaskReading(Protocol):
 
 
 def selected_columns(piece: FilePiece, plan: DedupPlan, found: TaskReading) -> Iterator[CdxColumns]:
-    """Stream the selected captures of a piece, and record what was read."""
+    """Yield the selected captures of a piece, and add its reading to `found`."""
     reading = FileReading(piece.source.shown)
     found.readings.append(reading)
-    # what is held is held whatever it is
+    # filters do not apply to held captures
     selection = CaptureFilter(plan.selection.key) if piece.source.held else plan.selection
     for block in blocks(piece, reading):
         columns = CdxColumns(block, reading)
@@ -243,7 +242,7 @@ def _spill(
 class Flags:
     """A file with one byte per entry, 1 for a duplicate.
 
-    `bases` holds the first offset of each task; -1 is a task of held captures, which are never
+    `bases` has the first offset of each task, -1 for a task of held captures, which are never
     reported.
     """
 
@@ -255,8 +254,8 @@ class Flags:
 def settle(plan: DedupPlan, flags: Flags, segments: Sequence[Segment]) -> tuple[int, int]:
     """Flag the duplicates among the entries of one part.
 
-    Returns the number of its keys, and the number of captures spared because their line would equal
-    the line of the kept capture.
+    Return the number of its keys, and of captures spared because their line would equal the line
+    of the kept capture.
     """
     keep_memory()
     selection = plan.selection
@@ -275,7 +274,7 @@ def settle(plan: DedupPlan, flags: Flags, segments: Sequence[Segment]) -> tuple[
 
 @dataclass(slots=True)
 class Savings:
-    """Duplicates and the bytes of their records where known, by MIME type and by host."""
+    """Counts of duplicates and the bytes of their records, if known, by MIME type and by host."""
 
     bytes: int = 0
     mime_duplicates: Counter[str] = field(default_factory=Counter)
@@ -284,7 +283,7 @@ class Savings:
     host_bytes: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "Savings") -> None:
-        """Add what another part would save."""
+        """Add the counts of another part."""
         add_counts(self, other)
 
     def count(self, mime: str, host: str, size: int, duplicates: int = 1) -> None:
@@ -298,7 +297,7 @@ class Savings:
 
 @dataclass(slots=True)
 class WrittenLines:
-    """A file with the lines of a task, and how many they are."""
+    """A file with the lines of a task, and their counts."""
 
     path: Path
     lines: int = 0
@@ -308,7 +307,7 @@ class WrittenLines:
 
 
 def write(plan: DedupPlan, task: ReadTask, flags: Flags | None) -> WrittenLines:
-    """Write `date digest url` for the entries of a task that are flagged, or for all of them."""
+    """Write `date digest url` for the flagged entries of a task, or for all without flags."""
     keep_memory()
     written = WrittenLines(plan.folder / f"lines-{task.number}")
     flagged = None
@@ -352,10 +351,10 @@ def line_savings(columns: CdxColumns) -> Iterator[tuple[str, str, int]]:
 class DedupReport:
     """Counts of the lines read and the duplicates found.
 
-    `lines` counts readable captures, `not_captures` lines of requests, metadata and the like,
+    `lines` counts readable captures, `not_captures` lines of requests, metadata and other records,
     `keys` the distinct keys among selected and held captures, `duplicates` the lines written,
     `spared` the captures not listed because their line would name the kept capture (same URL,
-    digest and second). `problems` lists the first broken lines, `problems_total` counts all.
+    digest and timestamp). `problems` lists the first broken lines, `problems_total` counts all.
     """
 
     lines: int = 0

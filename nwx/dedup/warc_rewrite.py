@@ -1,9 +1,9 @@
-"""WARC files rewritten with revisit records in place of duplicates.
+"""Rewriting of WARC files with revisit records in place of duplicates.
 
-A new file equals the old one byte for byte, except that each duplicate becomes a revisit record
-once its payload was compared with that of its original. Before a new file appears it is read
-back and checked to replay to the payloads of the old one. Old files are only read. A journal in
-the output folder lets a killed run continue.
+A new file equals the old one byte for byte, except that each duplicate becomes a revisit record,
+after its payload was compared with that of its original. Before a new file appears, it is read back
+and checked to replay to the payloads of the old one. Old files are only read. A journal in the
+output folder allows a killed run to continue.
 """
 
 import os
@@ -41,14 +41,14 @@ from nwx.model import ReadError
 from nwx.warc.sources import ArchiveSource
 
 Way = Callable[[int], None]
-"""Called with an offset in a file up to which the work is done."""
+"""Called with the offset in a file up to which the work is done."""
 
 OriginalCoverage = Callable[[str, str, str], bool]
-"""Tells whether a capture (URL, digest, timestamp) is a duplicate by an exclusion list."""
+"""Returns whether a capture (URL, digest, timestamp) is a duplicate by an exclusion list."""
 
 _BLOCK_BYTES = 1 << 20
 _RECORD_END = b"\r\n\r\n"
-# OverflowError: warcio reads a chunk of the size that it declares, however large.
+# OverflowError: warcio reads a chunk of its declared size, however large.
 _BROKEN = (ArchiveLoadFailed, ChunkedDataException, zlib.error, EOFError, OverflowError)
 _WITH_PAYLOAD = ("response", "resource")
 
@@ -63,8 +63,8 @@ def rewrite(
 ) -> Iterator[Rewritten]:
     """Rewrite each file into `folder`, under its name, and yield the result of each.
 
-    Originals are searched in all of the files: the earliest capture of the same payload that is not
-    a duplicate, of the same URL if possible. Further digests of payloads are computed only if the
+    The original is searched in all files: the earliest capture of the same payload that is not a
+    duplicate, of the same URL if possible. Additional digests of payloads are computed only if the
     files have digests of several algorithms, or some entries of lists were `never_met`. A killed
     run continues when called with the same files and `lists`; a finished run yields its reports
     again. Raises SourceError if a new file would replace another, or a file is not a WARC that can
@@ -123,7 +123,7 @@ def _check_output(source: ArchiveSource, folder: Path, *, may_exist: bool) -> No
 
 
 class _Catalogue:
-    """The captures with a payload of all files, on disk; paths as bytes, which need be no UTF-8."""
+    """The captures with a payload in all files, on disk; paths are bytes, perhaps not UTF-8."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -139,7 +139,7 @@ class _Catalogue:
     def add(
         self, source: ArchiveSource, covers: OriginalCoverage, way: Way, *, further: bool
     ) -> None:
-        """Record the captures of a file. Raises SourceError if space for them runs out."""
+        """Add the captures of a file; raises SourceError if the disk is full."""
         with SourceError.instead_of(sqlite3.OperationalError, f"{self._path} cannot be written"):
             self._note(source, covers, way, further)
 
@@ -166,7 +166,7 @@ class _Catalogue:
             listed = True in [covers(capture.url, one, capture.timestamp) for one in digests]
             if capture.record_type in _WITH_PAYLOAD:
                 place = location_of(source.path, capture)
-                # An original is found by each digest; a duplicate has one, and one record.
+                # An original is found by any digest; a duplicate needs one row only.
                 for one in digests[:1] if listed else digests:
                     _, *others = astuple(replace(place, digest=one))
                     yield os.fsencode(source.path), *others, listed
@@ -178,7 +178,7 @@ class _Catalogue:
         self._db.execute("DELETE FROM capture")
 
     def duplicates(self, path: str) -> list[WarcLocation]:
-        """Return the duplicates of a file, in the order of their offsets."""
+        """Return the duplicates in a file, by offset."""
         rows = self._db.execute(
             "SELECT path, offset, length, url, timestamp, digest FROM capture"
             " WHERE path = ? AND duplicate ORDER BY offset",
@@ -196,7 +196,7 @@ class _Catalogue:
         return _location(row) if row else None
 
     def named(self, url: str, timestamp: str, digest: str) -> WarcLocation | None:
-        """Return the capture that a revisit record names, if it stays as it is."""
+        """Return the capture that a revisit record refers to, if it stays unchanged."""
         row = self._db.execute(
             "SELECT path, offset, length, url, timestamp, digest FROM capture"
             " WHERE digest = ? AND NOT duplicate AND url = ? AND timestamp = ?",
@@ -216,7 +216,7 @@ def _location(row: tuple[Any, ...]) -> WarcLocation:
 def _rewrite_file(
     source: ArchiveSource, output: Path, catalogue: _Catalogue, way: Way
 ) -> Rewritten:
-    """Write one file anew; it appears whole or not at all."""
+    """Write the new version of a file; it appears complete or not at all."""
     left: list[ReadError] = []
     revisits = 0
     with whole_file(output) as new, Path(source.path).open("rb") as old:
@@ -272,17 +272,17 @@ def _revisit(place: WarcLocation, original: WarcLocation | None) -> bytes:
         made = revisit_record(
             handle, place.digest, Original(original.url, original.timestamp, record_id)
         )
-    # A plain record is measured without the two line ends that follow it.
+    # The length of a plain record does not include the two line ends after it.
     return made if made.startswith(GZIP_START) else made.removesuffix(_RECORD_END)
 
 
 def _stands_alone(place: WarcLocation) -> bool:
-    """Return whether a stored record is a whole gzip member, or in a plain file."""
+    """Return whether a stored record is exactly one gzip member, or in a plain file."""
     with Path(place.path).open("rb") as handle:
         starts = [handle.read(len(GZIP_START))]
         handle.seek(place.offset)
         starts.append(handle.read(len(GZIP_START)))
-        if GZIP_START not in starts:  # the first of them may be damaged
+        if GZIP_START not in starts:  # the first member may be damaged
             return True
         handle.seek(place.offset)
         member, left = zlib.decompressobj(zlib.MAX_WBITS | 16), place.length
