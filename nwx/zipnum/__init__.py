@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 LINES_A_BLOCK = 3000
-"""As pywb and the Internet Archive have them."""
+"""The usual size of pywb and the Internet Archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterBuildOptions:
-    """Number of shards, split points if given, and lines a block.
+    """The number of shards, split points if given, and lines per block.
 
-    With `summary` the index is also written as cluster.summary.
+    With `summary`, the index is also written as cluster.summary.
     """
 
     shards: int = 1
@@ -42,11 +42,11 @@ def build(
     jobs: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> "ClusterBuildReport":
-    """Build a cluster from CDX or CDXJ files, sorted or not, in a folder that has none.
+    """Build a cluster from CDX or CDXJ files, sorted or not, in a folder without a cluster.
 
-    Raises what `nwx.zipnum.builds.build_cluster` does.
+    Raises the errors of `nwx.zipnum.builds.build_cluster`.
     """
-    # Imported here: readers of clusters do without.
+    # Imported late: readers of clusters do not need these.
     from nwx.bulk.pool import hidden_main_module
     from nwx.cdx.inputs import CdxSource
     from nwx.zipnum.builds import build_cluster

@@ -1,4 +1,4 @@
-"""Blocks of a ZipNum cluster: their index, their lines, and blocks found without an index."""
+"""Blocks of a ZipNum cluster: their index, their lines, and recovery of blocks without an index."""
 
 import re
 from bisect import bisect_left
@@ -21,13 +21,13 @@ from nwx.values.codings import INFLATE_ERRORS
 from nwx.zipnum.remote_bytes import LocalFile, StoredBytes
 
 MOST_INFLATED_BYTES = 1 << 28
-"""Blocks that inflate to more are bombs."""
+"""The maximum inflated size of a block; larger ones are decompression bombs."""
 
 _PIECE_BYTES = 1 << 16
 _MOST_KEPT_BYTES = 4 << 20
 _DECODER_BYTES = 100_000
 _LISTED_BYTES = 1 << 20
-"""A larger index is searched in its file."""
+"""The maximum size of an index kept in memory; a larger one is searched in its file."""
 
 
 def block_lines(
@@ -35,7 +35,7 @@ def block_lines(
 ) -> Iterator[bytes]:
     """Yield the lines between two keys of a stored block, inflating only as needed.
 
-    Raises FormatError on data that are not gzip, torn, or too large.
+    Raises FormatError on data that are not gzip, damaged, or too large.
     """
     return _between(_texts(data, place), start, end)
 
@@ -44,13 +44,13 @@ class BlockText:
     """A stored block, inflated step by step; inflated text is kept.
 
     Thread-safe. `size` is the memory used, in bytes. Of a block that inflates to many megabytes,
-    only the first are kept.
+    only the first megabytes are kept.
     """
 
     __slots__ = ("_data", "_error", "_kept", "_lock", "_more", "_place", "size")
 
     def __init__(self, data: bytes, place: str) -> None:
-        self.size = _DECODER_BYTES + 2 * len(data)  # a decoder copies what it is given
+        self.size = _DECODER_BYTES + 2 * len(data)  # a decoder copies its input
         self._data = data
         self._place = place
         self._kept: list[bytes] = []
@@ -59,12 +59,12 @@ class BlockText:
         self._lock = Lock()
 
     def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
-        """Yield the lines between two keys; raises as `block_lines`."""
+        """Yield the lines between two keys; raises FormatError as `block_lines` does."""
         return _between(self._texts(), start, end)
 
     def complete(self) -> None:
-        """Inflate the rest: as text, a block takes no more memory than with its decoder."""
-        with suppress(FormatError):  # who reads so far meets it
+        """Inflate the rest: as text, the block takes no more memory than with its decoder."""
+        with suppress(FormatError):  # raised again when this position is read
             while self._data and self._inflate(len(self._kept)):
                 pass
 
@@ -80,7 +80,7 @@ class BlockText:
         """Inflate and keep one more text; False at the end, or if enough is kept."""
         with self._lock:
             if number < len(self._kept):
-                return True  # another thread was here meanwhile
+                return True  # another thread has inflated it
             if self._error is not None:
                 raise self._error
             if self.size > _MOST_KEPT_BYTES:
@@ -98,7 +98,7 @@ class BlockText:
             return True
 
     def _drop_decoder(self) -> None:
-        """Drop what inflating takes, once all text is kept."""
+        """Free the decoder and the stored data, once all text is kept."""
         if self._data:
             self.size -= _DECODER_BYTES + 2 * len(self._data)
             self._data, self._more = b"", iter(())
@@ -108,7 +108,7 @@ _SIZE = attrgetter("size")
 
 
 class RecentBlocks:
-    """Cache of the most recently read blocks, bounded in bytes; thread-safe."""
+    """A cache of the most recently read blocks, bounded in bytes; thread-safe."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -116,7 +116,7 @@ class RecentBlocks:
         self._lock = Lock()
 
     def get(self, block: ZipNumBlock, read: Callable[[], BlockText]) -> BlockText:
-        """Return a block, read where it is not here."""
+        """Return a block from the cache, or with `read` if it is not cached."""
         place = (block.part, block.offset, block.length)
         with self._lock:
             found = self._blocks.get(place)
@@ -129,7 +129,7 @@ class RecentBlocks:
         with self._lock:
             self._blocks[place] = found
             self._blocks.move_to_end(place)
-            # those that are here have grown since, as more of them was inflated
+            # cached blocks grow as more of them is inflated
             while sum(map(_SIZE, self._blocks.values())) > self._most:
                 self._blocks.popitem(last=False)
         return found
@@ -150,9 +150,9 @@ def _between(texts: Iterable[bytes], start: bytes, end: bytes | None) -> Iterato
 
 
 def _first_not_before(text: bytes, key: bytes, low: int = 0) -> int:
-    """Return where the first line that is not before a key begins, from a line that begins at low.
+    """Return the start of the first line not before a key; search from the line that starts at low.
 
-    The length of the text if all are before it.
+    The result is the length of the text if all lines are before it.
     """
     high = len(text)
     while low < high:
@@ -204,7 +204,7 @@ def _inflated(data: bytes, place: str) -> Iterator[bytes]:
 
 
 class BlockIndex:
-    """The lines of an `.idx` file in either form.
+    """The lines of an `.idx` file, in the classic or the WACZ form.
 
     `part` is the file that a `!meta` line names, "" in the classic form. Raises FormatError if the
     first line has neither form.
@@ -220,20 +220,20 @@ class BlockIndex:
             self._file.begin = first.offset + len(first.line) + 1
 
     def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[ZipNumBlock]:
-        """Yield the blocks that can hold lines from `start` up to but without `end`, in order."""
+        """Yield the blocks that can have lines from `start` up to but excluding `end`, in order."""
         for block in self._listed_from(start) if self._is_small else self._searched_from(start):
             if end is not None and block.key >= end:
                 return
             yield block
 
     def _searched_from(self, start: bytes) -> Iterator[ZipNumBlock]:
-        # A block whose key is that of `start` may begin behind it, by what follows the key.
+        # A block with the key of `start` may begin after it, as its line continues after the key.
         offset = self._file.last_before(partial(_begins_before, start)) if start else None
         for at, line in self.lines(offset):
             yield self.parse(line, at)
 
     def _listed_from(self, start: bytes) -> Iterator[ZipNumBlock]:
-        """Do the same in a list, in a third of the time."""
+        """Return the same as `_searched_from`, from memory, in a third of the time."""
         keys, found = self._listed
         place = bisect_left(keys, start)
         while place and start.startswith(keys[place - 1]):
@@ -246,16 +246,16 @@ class BlockIndex:
 
     @cached_property
     def _listed(self) -> tuple[list[bytes], list[PlacedLine | ZipNumBlock]]:
-        """The keys of all lines, and the lines, or what they were parsed to."""
+        """The keys of all index lines, and the lines, replaced by blocks once parsed."""
         lines = list(self.lines())
         return [_sorted_by(line) for _, line in lines], list(lines)
 
     def lines(self, offset: int | None = None) -> Iterator[PlacedLine]:
-        """Yield each line with its offset, from one that begins at `offset`; empty ones not."""
+        """Yield each non-empty line with its offset, from the line that begins at `offset`."""
         return self._file.lines(offset)
 
     def parse(self, line: bytes, offset: int) -> ZipNumBlock:
-        """Return the block of a line; raises FormatError with the place."""
+        """Return the block of a line; raises FormatError with file and offset."""
         try:
             return parse_index_line(line, self.part)
         except FormatError as error:
@@ -263,13 +263,13 @@ class BlockIndex:
 
 
 def _sorted_by(line: bytes) -> bytes:
-    """Return the key of an index line with the blank that follows it in lines of captures."""
+    """Return the key of an index line, with the blank that follows it in CDX lines."""
     tab = line.find(b"\t")
     return line[: tab if tab >= 0 else line.find(b" {")] + b" "
 
 
 def _begins_before(start: bytes, line: bytes) -> bool:
-    """Return whether the block of an index line surely begins before `start`."""
+    """Return whether the block of an index line certainly begins before `start`."""
     key = _sorted_by(line)
     return key < start[: len(key)]
 
@@ -283,7 +283,7 @@ _LINE_START = re.compile(rb"[^ \n]+ [0-9]{4,14} ")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A gzip member: location and content; for a torn one, the inflatable part."""
+    """A gzip member: its location and content; if damaged, the inflatable part and the fault."""
 
     offset: int
     length: int
@@ -292,7 +292,7 @@ class Member:
 
 
 def members(stored: StoredBytes) -> Iterator[Member]:
-    """Yield the members of a file in order; other bytes are yielded as torn members."""
+    """Yield the members of a file in order; other bytes are yielded as damaged members."""
     offset = 0
     while offset < stored.size:
         found = _member(stored, offset)
@@ -313,7 +313,7 @@ def holds_lines(path: Path) -> bool:
 
 
 def member_size(data: bytes) -> int:
-    """Return how many bytes the whole gzip member at the start of `data` takes."""
+    """Return the length in bytes of the complete gzip member at the start of `data`."""
     decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     given = data
     while not decoder.eof:
@@ -344,7 +344,7 @@ def _member(stored: StoredBytes, offset: int) -> Member:
 
 
 def _next(stored: StoredBytes, offset: int) -> int:
-    """Return where the next member that holds lines begins, the end of the file for none."""
+    """Return the start of the next member with CDX lines, or the end of the file."""
     while window := stored.read(offset, _READ_BYTES + len(_MAGIC)):
         place = window.find(_MAGIC)
         while place >= 0:

@@ -1,4 +1,4 @@
-"""Builds a cluster from CDX files in any order: sorted runs, split points, shards."""
+"""Builds clusters from unsorted CDX files: sorted runs, split points, shards."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -49,19 +49,19 @@ _SHOWN_BYTES = 80
 _KEY_BYTES, _DIGITS = 128, 14
 _BLANK, _ZERO, _TEN = (np.uint8(number) for number in (32, 48, 10))
 looks_like_cdx = re.compile(rb"[^ ]++ [0-9]{4,14} [^\n]").match
-"""Tells of a line whether it begins with a urlkey and a timestamp, and goes on."""
+"""Matches a line that begins with a urlkey and a timestamp and has more fields."""
 
 
 @dataclass(slots=True)
 class TaskRuns:
-    """The runs of a task, and what came up while it was read."""
+    """The runs of a task, and the readings of its pieces."""
 
     runs: list[SortedRun] = field(default_factory=list)
     readings: list[FileReading] = field(default_factory=list)
 
 
 def make_runs(folder: Path, task: ReadTask, memory_bytes: int) -> TaskRuns:
-    """Return the runs of a task; a completed earlier call's runs are reused."""
+    """Return the runs of a task; those of a completed earlier call are reused."""
     keep_memory()
     report = folder / f"task-{task.number:05d}.json"
     found = done_once(report, lambda: record_json(_made(folder, task, memory_bytes)))
@@ -88,12 +88,12 @@ def sound_lines(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBa
     """
     with open_cdx(piece.source.path) as stream:
         for block in _readable(raw_blocks(stream, piece, by_run=False), reading):
-            # The one byte is found at once, two of them take longer than the split into lines.
+            # Searching one byte is fast; searching two takes longer than splitting into lines.
             if b"\r" in block and b"\r\n" in block:
                 block = block.replace(b"\r\n", b"\n")
             data = block[:-PAD_BYTES]
             lines = data.split(b"\n")
-            lines.pop()  # behind the last newline
+            lines.pop()  # after the last newline
             number = reading.line
             reading.line += len(lines)
             unsure = unsure_lines(block, lines)
@@ -104,7 +104,7 @@ def sound_lines(piece: FilePiece, reading: FileReading) -> Iterator[tuple[LineBa
 
 
 def _readable(blocks: Iterator[bytes], reading: FileReading) -> Iterator[bytes]:
-    """Pass blocks on as far as they can be read."""
+    """Yield blocks until one cannot be read, and record the damage."""
     try:
         yield from blocks
     except SourceError as error:
@@ -114,10 +114,10 @@ def _readable(blocks: Iterator[bytes], reading: FileReading) -> Iterator[bytes]:
 
 
 def unsure_lines(block: bytes, lines: LineBatch) -> list[int]:
-    """Return the numbers of lines of a block, padded at its end, that need a closer check.
+    """Return the numbers of the lines of a padded block that need a closer check.
 
-    All others, nearly all, begin with a urlkey of moderate length and 14 digits, and are not too
-    long.
+    All other lines, nearly all, begin with a urlkey of moderate length and 14 digits, and are not
+    too long.
     """
     lengths = np.fromiter(map(len, lines), np.int64, len(lines))
     ends = np.cumsum(lengths + 1) - 1
@@ -131,13 +131,13 @@ def unsure_lines(block: bytes, lines: LineBatch) -> list[int]:
 
 
 def _windows(block: bytes, width: int, starts: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return, a row each, the bytes of a block that begin at some places, copied as one value."""
+    """Return `width` bytes of a block from each position, one row each."""
     views = np.ndarray((len(block) - width + 1,), f"V{width}", block, strides=(1,))
     return views[starts].view(np.uint8).reshape(-1, width)
 
 
 def _good(line: bytes, number: int, reading: FileReading) -> bool:
-    """Return whether a line is a capture; report others except headers and empty lines."""
+    """Return whether a line is a capture; report other lines, except headers and empty lines."""
 
     def note(message: str) -> bool:
         reading.add(CdxError(message, reading.file, number))
@@ -171,7 +171,7 @@ def _header_fault(line: bytes) -> str:
 
 
 _PLAN_FORM = 3
-"""Raised when the files of unfinished work change, so that none of another version goes on."""
+"""Incremented when the format of unfinished work changes, as it can then not be continued."""
 
 
 class ReadReport(ProblemReport, Protocol):
@@ -199,7 +199,7 @@ class ClusterBuildReport:
 
     @property
     def is_fruitless(self) -> bool:
-        """Whether there was something to read, and no line of it could be."""
+        """Whether there was input, but no readable line."""
         return not (self.lines + self.repeated) and bool(self.problems_total or self.damaged)
 
 
@@ -210,10 +210,10 @@ def build_cluster(
     resources: Resources,
     progress: ShowProgress = no_progress,
 ) -> ClusterBuildReport:
-    """Write a cluster of all lines of some files into a folder without one.
+    """Write a cluster of all lines in CDX files to a folder without a cluster.
 
-    A killed build continues; a finished one returns its report again. In damaged files the lines
-    before the damage are used; if no line at all is readable, nothing is written. Raises UsageError
+    A killed build is continued; a finished one returns its report again. The lines before the
+    damage in damaged files are used; if no line is readable, nothing is written. Raises UsageError
     if a cluster already exists, SourceError if files cannot be opened or written.
     """
     is_new = not folder.exists()
@@ -242,7 +242,7 @@ def sorted_lines(
     report: ReadReport,
     progress: ShowProgress = no_progress,
 ) -> Iterator[LineBatch]:
-    """Yield the different lines of files in any order, sorted; faults are added to the report."""
+    """Yield the distinct lines of files, sorted; faults are added to the report."""
     with (
         temporary_folder(resources.folder) as work,
         Workers(work, sources, resources, progress) as workers,
@@ -284,7 +284,7 @@ def _publish(
 def plan_of(
     sources: Sequence[CdxSource], options: ClusterBuildOptions, resources: Resources
 ) -> dict[str, Any]:
-    """Return the parameters that must be equal for a build to continue a killed one."""
+    """Return the parameters of a build, which must be equal to continue a killed one."""
     files = []
     for source in sources:
         path = Path(source.path)
@@ -306,7 +306,7 @@ def plan_of(
 
 
 class Workers:
-    """The processes that share the work on some sources, and how much each may hold."""
+    """The worker processes for some sources; `memory_bytes` is the limit of each."""
 
     def __init__(
         self,
@@ -330,9 +330,9 @@ class Workers:
         self.pool.__exit__(*error)
 
     def sorted_runs(self, report: ReadReport) -> Sequence[SortedRun]:
-        """Return the lines of all sources as sorted runs; faults are added to the report.
+        """Write the lines of all sources to sorted runs; faults are added to the report.
 
-        The runs are few enough to be read all at once.
+        The result has few enough runs to read them all at once.
         """
         tasks = plan_tasks(self._inputs, self._count)
         problems = Problems(report)
@@ -354,7 +354,7 @@ class Workers:
         lines_a_block: int,
         report: ClusterBuildReport,
     ) -> None:
-        """Write the data files `names` from runs, cut at split points; counts go to the report."""
+        """Write the data files `names` from runs, split at `points`; add counts to the report."""
         shards = [
             _Shard(number, names[number], start, end)
             for number, (start, end) in enumerate(zip([b"", *points], [*points, None], strict=True))
@@ -370,7 +370,7 @@ class Workers:
 
 @dataclass(frozen=True, slots=True)
 class _Shard:
-    """A data file to be written: of the lines from `start` up to but without `end`."""
+    """A data file to be written, with the lines from `start` up to but excluding `end`."""
 
     number: int
     name: str
@@ -381,9 +381,9 @@ class _Shard:
 def write_shard(
     shard: _Shard, work: Path, runs: Sequence[SortedRun], lines_a_block: int, memory_bytes: int
 ) -> tuple[int, int, int]:
-    """Write a shard; return its lines, its blocks, and the repeated lines left out.
+    """Write a shard; return the numbers of its lines, blocks, and repeated lines left out.
 
-    Output of an earlier call is kept.
+    The output of a completed earlier call is reused.
     """
     keep_memory()
     report = work / f"shard-{shard.number:05d}.json"

@@ -1,4 +1,4 @@
-"""A ZipNum cluster for reading: its files, and the lines between two keys."""
+"""Reading of ZipNum clusters: their files, and the lines between two keys."""
 
 import os
 import re
@@ -31,10 +31,10 @@ _MOST_LOCATIONS_BYTES = 1 << 26
 
 
 class ClusterPlaces:
-    """Data files of the cluster whose index is at `index`, a path or an address.
+    """The data files of the cluster whose index is at `index`, a path or an address.
 
-    Only files in its folder or in `allowed` (folders or starts of addresses) are ever opened, after
-    following links.
+    Only files in its folder or in `allowed` (folders or starts of addresses) are opened, checked
+    after resolving links.
     """
 
     def __init__(self, index: str, allowed: Sequence[str] = ()) -> None:
@@ -45,7 +45,7 @@ class ClusterPlaces:
         self.locations = self._load()
 
     def open(self, part: str) -> StoredBytes:
-        """Return the file of a part: the first of its locations that can be opened.
+        """Open the file of a part, at the first of its locations that can be opened.
 
         Raises SourceError with the fault of the last one.
         """
@@ -62,7 +62,7 @@ class ClusterPlaces:
         try:
             stored = self._open(stem + LOC)
         except SourceError:
-            return {}  # parts are then files beside the index, as Common Crawl has them
+            return {}  # parts are then files next to the index, as in Common Crawl
         try:
             if stored.size > _MOST_LOCATIONS_BYTES:
                 raise SourceError(f"{stored.name} has {stored.size} bytes; that is no .loc file")
@@ -75,7 +75,7 @@ class ClusterPlaces:
         return open_address(place) if is_remote(place) else LocalFile(Path(place))
 
     def _resolved(self, path: str, part: str) -> str:
-        """Return where a path leads; raises SourceError where that is not allowed."""
+        """Resolve the path of a part; raises SourceError if it is not allowed."""
         if "\0" in path:
             raise SourceError(f"{self.index}: the path of {part!r} has a zero byte")
         if is_remote(path) or self._remote:
@@ -100,7 +100,7 @@ class WaczPlaces:
         self.locations: dict[str, tuple[str, ...]] = {}
 
     def open_index(self) -> StoredBytes:
-        """Return the index; raises SourceError if it is missing."""
+        """Open the index; raises SourceError if it is missing."""
         with (
             SourceError.instead_of(
                 (OSError, zipfile.BadZipFile, NotImplementedError), f"{self._path} cannot be opened"
@@ -113,7 +113,7 @@ class WaczPlaces:
         return StoredZipEntry(self._path, found[0])
 
     def open(self, part: str) -> StoredBytes:
-        """Return the file of the blocks; raises SourceError."""
+        """Open the file of the blocks; raises SourceError if that fails."""
         if not re.fullmatch(r"[\w.-]+", part):
             raise SourceError(f"{self._path}: the part {part!r} is no name of a file in indexes/")
         return StoredZipEntry(self._path, f"indexes/{part}")
@@ -124,7 +124,7 @@ def _contains(folder: str, path: str) -> bool:
 
 
 def _is_below(address: str, start: str) -> bool:
-    """Return whether an address begins with another, by host and whole steps of the path."""
+    """Return whether an address is below another, by host and whole path segments."""
     one, other = urlsplit(address), urlsplit(start)
     if (one.scheme, one.netloc) != (other.scheme, other.netloc) or not other.scheme:
         return False
@@ -141,8 +141,8 @@ _RECENT_BYTES = 64 << 20
 class Cluster(AbstractContextManager["Cluster"]):
     """An open cluster; thread-safe for reading.
 
-    Damaged data raise FormatError with file and offset, unreadable data SourceError, when they are
-    reached.
+    When they are reached, damaged data raise FormatError with file and offset, unreadable data
+    SourceError.
     """
 
     def __init__(
@@ -159,9 +159,9 @@ class Cluster(AbstractContextManager["Cluster"]):
     def lines(self, start: bytes = b"", end: bytes | None = None) -> Iterator[bytes]:
         """Yield the lines, without newlines, with start <= line < end, in order.
 
-        Compared as bytes; None for `end` is the end of the index. If one block has all lines, as
-        for a URL, its inflated text is cached for the next lookups: a page and its images are
-        mostly in one block.
+        Lines are compared as bytes; an `end` of None is the end of the index. If one block has all
+        lines, as for a URL, its inflated text is cached for the next lookups: a page and its images
+        are mostly in one block.
         """
         blocks = self.blocks(start, end)
         first = list(islice(blocks, 2))
@@ -171,7 +171,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             yield from self.lines_of(chain(first, blocks), start, end)
 
     def blocks(self, start: bytes = b"", end: bytes | None = None) -> Iterator[ZipNumBlock]:
-        """Yield the blocks that can hold such lines, in order."""
+        """Yield the blocks that can have lines from `start` up to but excluding `end`, in order."""
         return self.index.blocks(start, end)
 
     def lines_of(
@@ -181,17 +181,17 @@ class Cluster(AbstractContextManager["Cluster"]):
         for block, data in self._fetched(blocks):
             for line in block_lines(data, start, end, self._place(block)):
                 yield line
-                start = b""  # all that follow are behind it
+                start = b""  # all following lines are after it
 
     def part(self, name: str) -> StoredBytes:
-        """Return a data file, opened once."""
+        """Return a data file, opened on first use."""
         with self._lock:
             if name not in self._parts:
                 self._parts[name] = self.places.open(name)
             return self._parts[name]
 
     def read(self, block: ZipNumBlock) -> bytes:
-        """Return the bytes of a block as stored."""
+        """Return the stored bytes of a block; raises FormatError if the file is too short."""
         data = self.part(block.part).read(block.offset, block.length)
         if len(data) < block.length:
             raise FormatError(
@@ -213,12 +213,12 @@ class Cluster(AbstractContextManager["Cluster"]):
             names = {path.name for path in Path(self.name).parent.glob("cdx-*.gz")}
         found = {}
         for name in sorted(names.difference(parts)):
-            with suppress(SourceError):  # what is not there holds nothing
+            with suppress(SourceError):  # missing files have no data
                 found[name] = self.part(name).size
         return found
 
     def is_outdated(self) -> bool:
-        """Return whether another index has taken the place of this one since it was opened."""
+        """Return whether the index was replaced since it was opened."""
         return self._stored.is_replaced()
 
     def close(self) -> None:
@@ -229,7 +229,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._stored.close()
 
     def _fetched(self, blocks: Iterator[ZipNumBlock]) -> Iterator[tuple[ZipNumBlock, bytes]]:
-        """Yield blocks with their bytes: a read each here, ever more in one request from afar."""
+        """Yield blocks with their bytes: local ones one by one, remote ones in growing groups."""
         together = 1
         waiting = next(blocks, None)
         while waiting is not None:
@@ -260,9 +260,9 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
-    """Return the cluster at an `.idx` file, its folder, a WACZ, or an http(s) address.
+    """Open the cluster at an `.idx` file, its folder, a WACZ, or an http(s) address.
 
-    Its `.loc` can only name files in its own folder and in `allowed` (folders, starts of
+    Its `.loc` may only name files in its own folder and in `allowed` (folders, starts of
     addresses). Raises SourceError if it cannot be opened and FormatError if it is not a cluster.
     """
     name = str(place)
@@ -278,13 +278,13 @@ def open_cluster(place: str | Path, allowed: Sequence[str] = ()) -> Cluster:
 
 
 def end_after(prefix: bytes) -> bytes | None:
-    """Return the first key after all keys with a prefix, None if no such key exists."""
+    """Return the first key after all keys with a prefix, None if there is none."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def open_wacz(path: Path) -> Cluster:
-    """Return the cluster in the folder indexes/ of a WACZ; raises as `open_cluster` does."""
+    """Open the cluster in the folder indexes/ of a WACZ; raises the errors of `open_cluster`."""
     places = WaczPlaces(path)
     return _opened(places.open_index(), lambda: places)
 
@@ -314,7 +314,7 @@ def _opened(stored: StoredBytes, places: Callable[[], ClusterPlaces | WaczPlaces
 
 
 def _is_next(group: list[ZipNumBlock], block: ZipNumBlock) -> bool:
-    """Return whether a block directly follows others and may be read with them."""
+    """Return whether a block directly follows others and is small enough to read with them."""
     last = group[-1]
     size = block.offset + block.length - group[0].offset
     behind = block.part == last.part and block.offset == last.offset + last.length

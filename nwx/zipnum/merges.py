@@ -1,4 +1,4 @@
-"""Merges new lines into a cluster: blocks that get none of them are copied as they are."""
+"""Merges new lines into a cluster; blocks without new lines are copied unchanged."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ from nwx.zipnum.shards import ShardWriter, data_name, next_generation, part_name
 
 @dataclass(slots=True)
 class MergeReport(ClusterBuildReport):
-    """Results of a merge; `lines` counts the new lines.
+    """The results of a merge; `lines` counts the new lines.
 
-    `blocks` are all blocks of the cluster now; `copied` were copied unchanged into new files. Files
-    without new lines are not touched.
+    `blocks` counts all blocks of the new cluster, `copied` those copied unchanged into new files.
+    Files without new lines (`files_kept`) are not touched.
     """
 
     copied: int = 0
@@ -50,7 +50,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What became of a group; without `written` its files stay as they are."""
+    """The result of merging a group; if not `written`, its files stay unchanged."""
 
     written: bool
     added: int = 0
@@ -67,10 +67,10 @@ def merge_lines(
     lines_a_block: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> MergeReport:
-    """Add the lines of CDX files to the cluster at `place`, its index or its folder.
+    """Merge the lines of CDX files into the cluster at `place`, its index or its folder.
 
-    Readers see the old cluster until the new one is complete. A killed merge continues when it is
-    called again. Without `lines_a_block` new blocks are as large as the first one. Raises
+    Readers see the old cluster until the new one is complete. A killed merge is continued by the
+    next call. Without `lines_a_block`, new blocks are as large as the first block. Raises
     UsageError for a cluster in WACZ form or with an index that has lost its lines, and the errors
     of `build`.
     """
@@ -99,7 +99,7 @@ def merge_lines(
 
 
 def _groups(cluster: Cluster) -> Iterator[_Group]:
-    """Yield the data files of a cluster in the order of its index.
+    """Yield the data files of a cluster in groups, in the order of its index.
 
     Raises FormatError if the blocks of a file are not contiguous.
     """
@@ -139,7 +139,7 @@ def _first_group(cluster: Cluster) -> _Group:
 
 
 def _lines_of(cluster: Cluster, blocks: Sequence[ZipNumBlock]) -> int:
-    """Return how many lines the first block has, at least one."""
+    """Return the number of lines of the first block, at least 1."""
     if not blocks:
         return LINES_A_BLOCK
     return max(1, sum(1 for _ in cluster.lines_of(iter(blocks[:1]))))
@@ -158,9 +158,9 @@ def merge_group(
     form: tuple[int, int],
     memory_bytes: int,
 ) -> _Done:
-    """Write the data files of a group anew if it has new lines, and always their index.
+    """Rewrite the data files of a group if it has new lines; always write their index.
 
-    `form` is the generation of the new file and the lines of a block.
+    `form` is the generation of the new file and the number of lines per block.
     """
     keep_memory()
     report = work / f"group-{group.number:05d}.json"
@@ -209,7 +209,7 @@ class _Lines:
 
 def _write_group(cluster: Cluster, group: _Group, new: _Lines, writer: ShardWriter) -> _Done:
     copied = repeated = 0
-    carried: LineBatch = []  # lines that may be behind the start of the next block
+    carried: LineBatch = []  # lines that may sort after the start of the next block
     if not group.blocks:
         repeated += _add(writer, new.before(None))
     ends = [*(block.key for block in group.blocks[1:]), None][: len(group.blocks)]
@@ -236,7 +236,7 @@ def _write_group(cluster: Cluster, group: _Group, new: _Lines, writer: ShardWrit
 
 
 def _add(writer: ShardWriter, batches: Iterator[LineBatch]) -> int:
-    """Write lines in order, each once; return how many were there again."""
+    """Write lines in order, each once; return the number of repeated lines."""
     distinct = Distinct(batches)
     for batch in distinct:
         writer.add(batch)
@@ -290,6 +290,6 @@ def _publish(
 
 
 def _own(cluster: Cluster, folder: Path, part: str) -> str:
-    """Return the name of the file of a part that is in the cluster's own folder, or ""."""
+    """Return the file name of a part if it is in the cluster's own folder, otherwise ""."""
     path = Path(cluster.part(part).name)
     return path.name if path.parent == folder.resolve() else ""

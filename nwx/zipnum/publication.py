@@ -1,7 +1,7 @@
-"""Publication of clusters: new files are made in a subfolder, then appear at once.
+"""Publication of clusters: new files are written in a subfolder, then appear at once.
 
-Atomic for readers: opening the index yields the old cluster or the new one. A process killed
-while moving files leaves a note of the remaining steps; the next one completes them first.
+It is atomic for readers: opening the index yields the old cluster or the new one. A process killed
+while moving files leaves a note of the remaining steps; the next process completes them first.
 """
 
 import fcntl
@@ -40,7 +40,7 @@ Locations = dict[str, tuple[str, ...]]
 
 @contextmanager
 def work_folder(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield a work folder of a cluster, with the files of a killed attempt of the same plan.
+    """Yield the work folder of a cluster, with the files of a killed attempt of the same plan.
 
     It is removed on success and on UsageError. Raises SourceError if another process works on this
     cluster.
@@ -57,7 +57,7 @@ def work_folder(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def recover(folder: Path) -> dict[str, Any] | None:
-    """Put files in place that a killed process left to be; return its report, None for none."""
+    """Complete the publication of a killed process; return its report, None if there is none."""
     if not (folder / WORK / _NOTE).exists():
         return None
     with _locked(folder) as work, writing(folder):
@@ -67,14 +67,14 @@ def recover(folder: Path) -> dict[str, Any] | None:
 
 
 def note_finished(folder: Path, plan: Mapping[str, Any], report: Mapping[str, Any]) -> None:
-    """Note which work made the index of a folder, for `finished_work`."""
+    """Record the plan and report of the work that wrote a folder's index, for `finished_work`."""
     noted = {"index": _index_state(folder), "plan": plan, "report": report}
     with whole_file(folder / _FINISHED) as stream:
         stream.write(json.dumps(noted).encode())
 
 
 def finished_work(folder: Path, plan: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the report of the work that made the index of a folder, None if of another plan."""
+    """Return the report of the work that wrote a folder's index, None if of another plan."""
     path = folder / _FINISHED
     noted = json.loads(path.read_bytes()) if path.exists() else {}
     is_same = noted.get("plan") == json.loads(json.dumps(plan))
@@ -82,7 +82,7 @@ def finished_work(folder: Path, plan: Mapping[str, Any]) -> dict[str, Any] | Non
 
 
 def _index_state(folder: Path) -> list[int]:
-    """Return what changes whenever another index takes the place of one; [] without one."""
+    """Return size, modification time and inode of the index, to detect changes; [] if missing."""
     path = folder / f"{STEM}.idx"
     if not path.exists():
         return []
@@ -126,10 +126,10 @@ def publish(
     obsolete: Sequence[str] = (),
     report: Mapping[str, Any],
 ) -> None:
-    """Publish a cluster; its new data files and all indices of parts are in `work`.
+    """Publish a cluster, whose new data files and all part indices are in `work`.
 
-    `obsolete` files of the folder are deleted. With `summary`, or if there was one, the index is
-    also written as the summary. `report` is returned by `recover` if this process is killed.
+    `obsolete` files of the folder are deleted. With `summary`, or if there already is one, the
+    index is also written as the summary. `recover` returns `report` if this process is killed.
     """
     with writing(folder):
         _write_index(work, parts)
@@ -149,7 +149,7 @@ def publish(
 
 
 def _finish(folder: Path) -> dict[str, Any]:
-    """Move the noted files to their places; existing ones are left."""
+    """Move the noted files to their places; files moved before are skipped."""
     work = folder / WORK
     note = json.loads((work / _NOTE).read_bytes())
     stem = folder / note["stem"]
@@ -158,7 +158,7 @@ def _finish(folder: Path) -> dict[str, Any]:
         _move(work / name, folder / name)
     final = (work / f"{STEM}.loc").read_bytes()
     if loc.exists():
-        # whoever has read the old index finds its files, until the new one is there
+        # readers of the old index still find its files until the new index is in place
         both = parse_locations(loc.read_bytes()) | parse_locations(final)
         _put(loc, format_locations(both))
     else:
@@ -188,7 +188,7 @@ def _part_lines(path: Path) -> Iterator[bytes]:
 
 
 def numbered_lines(parts: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
-    """Yield the lines of the indices of all parts, with the number of each in the whole index."""
+    """Yield the index lines of all parts, with their numbers in the whole index."""
     numbers = count(1)
     for part in parts:
         for line in part:
@@ -211,7 +211,7 @@ WACZ_DATA, WACZ_INDEX = "index.cdx.gz", "index.idx"
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """How many blocks were copied, and of how many bytes."""
+    """The number of copied blocks, and their bytes."""
 
     blocks: int
     bytes: int

@@ -1,4 +1,4 @@
-"""Bytes at any offset: of a local file, of an entry of a ZIP file, or at an address."""
+"""Random access to the bytes of local files, entries of ZIP files, and addresses."""
 
 import os
 import zipfile
@@ -34,21 +34,21 @@ class StoredBytes(ABC):
 
     @abstractmethod
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes, fewer only at the end; raises SourceError where they cannot be had."""
+        """Return bytes, fewer only at the end; raises SourceError if they cannot be read."""
 
     def is_replaced(self) -> bool:
-        """Return whether another file has its name by now, if that can be checked at no cost."""
+        """Return whether another file has taken its name, if that can be checked cheaply."""
         return False
 
     @abstractmethod
     def close(self) -> None:
-        """Close it; closing twice is harmless."""
+        """Close the file; closing twice is harmless."""
 
 
 class LocalFile(StoredBytes):
-    """A local file.
+    """A local file, read by offset.
 
-    Read and not mapped into memory: a map kills the process if another one rewrites the file in
+    It is not mapped into memory: that would kill this process if another rewrites the file in
     place (`cat part-* > all.idx`).
     """
 
@@ -59,12 +59,12 @@ class LocalFile(StoredBytes):
         self.size = os.fstat(self._file.fileno()).st_size
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes, read at their offset without moving the file for others."""
+        """Return bytes, read without moving the position of the file."""
         with SourceError.instead_of((OSError, ValueError), f"{self.name} cannot be read"):
             return os.pread(self._file.fileno(), length, offset)
 
     def is_replaced(self) -> bool:
-        """Return whether another file has its name by now, or none."""
+        """Return whether its name now belongs to another file or none."""
         try:
             found = Path(self.name).stat()
         except OSError:
@@ -76,7 +76,7 @@ class LocalFile(StoredBytes):
 
 
 class StoredZipEntry(StoredBytes):
-    """An entry of a zip file, stored or deflated."""
+    """An entry of a ZIP file, stored or deflated."""
 
     def __init__(self, path: Path, entry: str) -> None:
         super().__init__(f"{path}#{entry}")
@@ -91,7 +91,7 @@ class StoredZipEntry(StoredBytes):
             bad.pop_all()
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes; a deflated entry is inflated up to there."""
+        """Return bytes; a deflated entry is inflated up to the offset."""
         with self._lock, SourceError.instead_of(_NOT_READ, f"{self.name} cannot be read"):
             self._inner.seek(offset)
             return self._inner.read(length)
@@ -102,10 +102,10 @@ class StoredZipEntry(StoredBytes):
 
 
 class Address(StoredBytes):
-    """A file at an http(s) address, read by ranges."""
+    """A file at an http(s) address, read by range requests."""
 
     def __init__(self, address: str) -> None:
-        # imported here, as processes that share work on files start a good deal faster without
+        # Imported late: workers that read local files start much faster without it.
         import requests
 
         super().__init__(address)
@@ -121,7 +121,7 @@ class Address(StoredBytes):
         self.size = int(total)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes by one request."""
+        """Return bytes, with one request."""
         length = min(length, self.size - offset)
         if length <= 0:
             return b""
@@ -129,9 +129,9 @@ class Address(StoredBytes):
         return content
 
     def _ask(self, offset: int, length: int) -> tuple[bytes, str]:
-        """Return the bytes of a range, and the range in the response.
+        """Request a range; return its bytes, and the Content-Range of the response.
 
-        Refuses a whole file sent instead of a range, whatever its size.
+        A response with the whole file instead of a range is refused, whatever its size.
         """
         headers = {
             "Range": f"bytes={offset}-{offset + length - 1}",
@@ -144,7 +144,7 @@ class Address(StoredBytes):
                 headers=headers,
                 timeout=_TIMEOUT_SECONDS,
                 stream=True,
-                allow_redirects=False,  # who follows them can be led anywhere
+                allow_redirects=False,  # they could lead anywhere
             ) as answer,
         ):
             if answer.is_redirect:
@@ -165,7 +165,7 @@ class Address(StoredBytes):
 
 
 class FsspecFile(StoredBytes):
-    """A file at any other address that fsspec supports, s3 for example."""
+    """A file at any other address that fsspec supports, such as s3."""
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -194,7 +194,7 @@ class FsspecFile(StoredBytes):
 
 
 class Paged(StoredBytes):
-    """Pages of something far away, the last ones used kept."""
+    """A cache of the most recently used pages of a remote file."""
 
     def __init__(self, stored: StoredBytes) -> None:
         super().__init__(stored.name)
@@ -204,7 +204,7 @@ class Paged(StoredBytes):
         self._lock = Lock()
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return bytes, of pages at hand where possible."""
+        """Return bytes, from cached pages if possible."""
         end = min(offset + length, self.size)
         if offset >= end:
             return b""
@@ -222,12 +222,12 @@ class Paged(StoredBytes):
 
 
 def is_remote(place: str) -> bool:
-    """Return whether a place is an address and no path."""
+    """Return whether a place is an address, not a path."""
     return "://" in place
 
 
 def open_address(address: str) -> StoredBytes:
-    """Return the bytes at an address.
+    """Open a file at an address.
 
     Raises SourceError if it cannot be opened.
     """

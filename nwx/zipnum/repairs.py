@@ -1,4 +1,4 @@
-"""Mends a cluster: its index is made anew from its data, and its data where they are damaged."""
+"""Repairs clusters: rebuilds the index from the data, and the data if they are damaged."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ from nwx.zipnum.shards import data_name, next_generation, part_name
 
 @dataclass(slots=True)
 class RepairReport(ClusterBuildReport):
-    """Results of a repair.
+    """The results of a repair.
 
     `torn` blocks did not inflate; `saved` lines were recovered from them. `unsorted` counts blocks
-    and files out of order. `rewritten`: the data were written anew; else only the index was.
-    `missing` are parts named by the index but not found, replaced by data files next to it.
+    and files out of order. `rewritten` means that the data were rewritten, otherwise only the index
+    was. `missing` are parts named by the index but not found, replaced by data files next to it.
     """
 
     torn: int = 0
@@ -56,10 +56,10 @@ def repair_cluster(
     lines_a_block: int = LINES_A_BLOCK,
     progress: ShowProgress = no_progress,
 ) -> RepairReport:
-    """Repair the cluster in a folder or of an index.
+    """Repair the cluster at `place`, its folder or its index.
 
-    An interrupted command is completed first. Lines are lost only in blocks that do not inflate;
-    the report counts them. Raises UsageError for a cluster in WACZ form, SourceError if data files
+    An interrupted command is completed first. Lines are lost only in blocks that do not inflate,
+    which the report counts. Raises UsageError for a cluster in WACZ form, SourceError if data files
     are missing.
     """
     folder = place if place.is_dir() else place.parent
@@ -83,7 +83,7 @@ def repair_cluster(
 
 
 def _index(place: Path) -> Path:
-    """Return the index of a cluster, which may be missing."""
+    """Return the path of a cluster's index, which may not exist."""
     if not place.is_dir():
         return place
     found = sorted(place.glob("*.idx")) or sorted(place.glob("*.summary"))
@@ -93,9 +93,9 @@ def _index(place: Path) -> Path:
 
 
 def _data_files(folder: Path, index: Path, missing: list[str]) -> dict[str, Path]:
-    """Return the data files by the names of their parts; add absent parts to `missing`.
+    """Return the data files by part name; add absent parts to `missing`.
 
-    They are named by the index or the .loc. If neither names any, or a part is not in its place,
+    Parts are named by the index or the .loc. If neither names any, or a part is not in its place,
     unnamed files next to the index are included. Raises SourceError if none can replace the missing
     ones.
     """
@@ -130,9 +130,9 @@ def _file_of(part: str, places: ClusterPlaces, folder: Path) -> Path | None:
 
 
 def _unnamed(folder: Path, taken: Collection[Path]) -> dict[str, Path]:
-    """Return a folder's files of line blocks that are not in `taken`, by name.
+    """Return the data files of a folder that are not in `taken`, by name.
 
-    Files named as nwx names them if there are any, else all .gz files.
+    These are the files with nwx's names (cdx-*.gz) if there are any, else all .gz files.
     """
     own = folder.resolve()
     for pattern in ("cdx-*.gz", "*.gz"):
@@ -144,7 +144,7 @@ def _unnamed(folder: Path, taken: Collection[Path]) -> dict[str, Path]:
 
 
 def _named(index: Path) -> list[str]:
-    """Return the parts that an index names; lines that cannot be read are passed over."""
+    """Return the parts that an index names; unreadable lines are skipped."""
     stored = LocalFile(index)
     try:
         found = BlockIndex(stored)
@@ -155,7 +155,7 @@ def _named(index: Path) -> list[str]:
             try:
                 parts.setdefault(found.parse(line, offset).part)
             except FormatError:
-                continue  # the index is made anew
+                continue  # the index is rebuilt anyway
         return list(parts)
     finally:
         stored.close()
@@ -192,7 +192,7 @@ def _scan(part: _Part, report: RepairReport) -> None:
 
 
 def _lines(member: Member) -> LineBatch:
-    """Return the lines of a member; only the whole ones if it is torn."""
+    """Return the lines of a member; if it is damaged, only complete CDX lines."""
     lines = member.content.split(b"\n")
     rest = lines.pop()
     if rest and not member.fault:
@@ -218,7 +218,7 @@ def _write_index(
 
 
 def _path(path: Path, folder: Path) -> str:
-    """Return a path as a .loc has it: relative where the file is in the cluster's folder."""
+    """Return a path for a .loc file: relative if the file is in the cluster's folder."""
     own = folder.resolve()
     return str(path.relative_to(own)) if path.is_relative_to(own) else str(path)
 
@@ -233,7 +233,7 @@ def _write_anew(
     report: RepairReport,
     progress: ShowProgress,
 ) -> None:
-    """Sort what could be read of all data files, and write it to new ones."""
+    """Sort the readable lines of all data files, and write them to new files."""
     sources = []
     for number, part in enumerate(parts):
         path = work / f"lines-{number:05d}"

@@ -1,4 +1,4 @@
-"""Writes the data files of a cluster: blocks of lines, a gzip member each."""
+"""Writes the data files of a cluster: blocks of lines, each a gzip member."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from nwx.errors import SourceError, UsageError
 _GENERATION = re.compile(r"cdx-\d+-(\d+)\.gz")
 
 LEVEL = 2
-"""Of isal: 1 % larger than level 3, at twice its speed; level 0 is 40 % larger (measured)."""
+"""The isal level: 1 % larger than level 3 at twice its speed; level 0 is 40 % larger (measured)."""
 
 
 def data_name(number: int, generation: int = 0) -> str:
@@ -25,7 +25,7 @@ def data_name(number: int, generation: int = 0) -> str:
 
 
 def next_generation(folder: Path) -> int:
-    """Return the generation of data files whose names no file in a folder has."""
+    """Return the first generation of data files whose names are unused in a folder."""
     names = (_GENERATION.fullmatch(path.name) for path in folder.glob("cdx-*.gz"))
     return 1 + max((int(found[1]) for found in names if found), default=0)
 
@@ -36,11 +36,10 @@ def part_name(number: int) -> str:
 
 
 class ShardWriter:
-    """Writer of one data file and its index; both appear when complete, the index last.
+    """Writes one data file and its index; both appear when complete, the index last.
 
-    Blocks have `lines_a_block` lines, and the last of a row the remaining ones. With `even` the
-    last two of a row are of about the same size, so that a cluster merged into repeatedly does not
-    fragment.
+    Blocks have `lines_a_block` lines, the last of a row the remaining lines. With `even`, the last
+    two of a row have about the same size, so that repeated merging does not fragment a cluster.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class ShardWriter:
             self._index = self._unfinished[1].open("wb")
 
     def add(self, batch: LineBatch) -> None:
-        """Write lines that follow those before."""
+        """Write lines that sort after the previous ones."""
         size = self._lines_a_block
         waiting = [*self._waiting, *batch] if self._waiting else batch
         whole = len(waiting) - len(waiting) % size
@@ -72,12 +71,12 @@ class ShardWriter:
         self._waiting = waiting[whole:]
 
     def copy(self, key: bytes, stored: bytes) -> None:
-        """Write a block as it is stored elsewhere; its lines are not counted."""
+        """Write a stored block unchanged; its lines are not counted."""
         self.flush()
         self._put(key, stored)
 
     def flush(self) -> None:
-        """End the row of blocks."""
+        """Write the buffered lines, and end the row of blocks."""
         waiting, self._waiting = self._waiting, []
         if 2 * len(waiting) > 3 * self._lines_a_block:
             half = len(waiting) // 2
@@ -101,7 +100,7 @@ class ShardWriter:
         self.blocks += 1
 
     def finish(self) -> None:
-        """Let both files appear under their names."""
+        """Complete both files, and rename them to their final names."""
         self.flush()
         with writing(self._paths[0]):
             self.close()
@@ -109,7 +108,7 @@ class ShardWriter:
                 unfinished.replace(path)
 
     def close(self) -> None:
-        """Close both files; unfinished ones stay under other names."""
+        """Close both files; unfinished files keep their temporary names."""
         self._stream.close()
         self._index.close()
 
@@ -118,7 +117,7 @@ class ShardWriter:
 def shard_writer(
     folder: Path, data: str, index: str, lines_a_block: int, *, even: bool = False
 ) -> Iterator[ShardWriter]:
-    """Give a writer whose files appear when all went well inside."""
+    """Yield a writer whose files appear at the end, unless an error occurs."""
     writer = ShardWriter(folder, data, index, lines_a_block, even=even)
     try:
         yield writer
@@ -131,7 +130,7 @@ _MOST_BYTES = 1 << 26
 
 
 def read_splits(path: Path) -> list[bytes]:
-    """Return the split points in a file, one a line, as any cluster builder writes them.
+    """Return the split points in a file, one per line, as any cluster builder writes them.
 
     Raises SourceError if it cannot be read, UsageError if it is not in order.
     """

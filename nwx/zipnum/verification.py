@@ -24,7 +24,7 @@ _SHOWN_BYTES = 60
 
 @dataclass(frozen=True, slots=True)
 class ClusterFault:
-    """A fault: its kind in a word, file, offset and description."""
+    """A fault in a cluster: its kind (one word), file, offset and description."""
 
     kind: str
     file: str
@@ -34,9 +34,9 @@ class ClusterFault:
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What was checked, and the first faults; `counts` has the number of all by kind.
+    """The counts of files, blocks and lines checked, the first faults, and all counted by kind.
 
-    The kinds: `index` (lines unreadable or out of order), `lineno`, `offset` (gaps, overlaps, bytes
+    Kinds are `index` (lines unreadable or out of order), `lineno`, `offset` (gaps, overlaps, bytes
     not in the index), `torn` (blocks that do not inflate), `order` (unsorted lines), `key`,
     `digest`, `loc`, `unfinished`, `summary`.
     """
@@ -48,13 +48,13 @@ class VerifyReport:
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, fault: ClusterFault) -> None:
-        """Note a fault."""
+        """Count a fault, and keep it if it is one of the first."""
         self.counts[fault.kind] += 1
         if len(self.faults) < FAULTS_LISTED:
             self.faults.append(fault)
 
     def join(self, other: "VerifyReport") -> None:
-        """Add the findings of another report."""
+        """Add another report to this one."""
         self.files += other.files
         self.blocks += other.blocks
         self.lines += other.lines
@@ -69,7 +69,7 @@ def verify_cluster(
     workers: int = 1,
     progress: ShowProgress = no_progress,
 ) -> VerifyReport:
-    """Return the faults of a cluster, named as for `open_cluster`.
+    """Verify a cluster, given as for `open_cluster`, and report its faults.
 
     Raises SourceError if it cannot be opened at all, FormatError if its index is invalid.
     """
@@ -96,7 +96,7 @@ def verify_cluster(
 
 
 def _verify_index(cluster: Cluster, report: VerifyReport) -> dict[str, list[ZipNumBlock]]:
-    """Check the lines of the index; return the blocks of each part, as the index has them."""
+    """Check the lines of the index; return the blocks of each part, in index order."""
     parts: dict[str, list[ZipNumBlock]] = {}
     before = b""
     for number, (offset, line) in enumerate(cluster.index.lines(), 1):
@@ -118,7 +118,7 @@ def _verify_index(cluster: Cluster, report: VerifyReport) -> dict[str, list[ZipN
 
 
 def _verify_named(cluster: Cluster, parts: Collection[str], report: VerifyReport) -> None:
-    """Check for data files that no line of the index names."""
+    """Check for data files that the index does not name."""
     for part, size in cluster.data_beside(parts).items():
         if size:
             message = f"{size} bytes that no line of the index tells of"
@@ -150,7 +150,7 @@ def _verify_folder(
 def verify_part(
     place: str, allowed: Sequence[str], part: str, blocks: Sequence[ZipNumBlock]
 ) -> tuple[VerifyReport, bytes, bytes]:
-    """Look at the blocks of one data file; return also its first and its last line."""
+    """Check the blocks of one data file; return the report, and its first and last line."""
     report = VerifyReport(files=1)
     first = last = b""
     with open_cluster(place, allowed) as cluster:
@@ -187,7 +187,7 @@ def _verify_offsets(
 def _verify_block(
     cluster: Cluster, block: ZipNumBlock, report: VerifyReport
 ) -> tuple[bytes, bytes]:
-    """Look at one block; return its first and last line, nothing where it is torn."""
+    """Check one block; return its first and last line, empty if it does not inflate."""
     report.blocks += 1
     try:
         data = cluster.read(block)
