@@ -1,1 +1,1 @@
-"""How large work is done: worker processes, sorting on disk, whole files, retries."""
+"""Tools for large jobs: worker processes, external sorting, atomic files, progress, retries."""

@@ -1,7 +1,7 @@
 """Number arrays in files: named memory-mapped arrays, and rows partitioned by key.
 
-Rows are partitioned by the first bits of their key, so that a part fits in memory; for lines in
-total order see `nwx.bulk.sorted_runs`.
+Rows are partitioned by the first bits of their key, so that each part fits in memory; for sorted
+lines see `nwx.bulk.sorted_runs`.
 """
 
 import json
@@ -32,7 +32,7 @@ def is_new(keys: Array) -> npt.NDArray[np.bool_]:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write arrays of one dimension to a new file, which is safe on disk afterwards."""
+    """Write one-dimensional arrays to a new file, and sync it to disk."""
     layout: list[tuple[str, str, int, int]] = []
     offset = 0
     for name, array in arrays.items():
@@ -50,7 +50,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """Return the arrays of a file by name, read-only.
+    """Return the arrays of a file by name, mapped read-only.
 
     Raises BlobError on a missing or damaged file.
     """
@@ -73,7 +73,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 
 def narrow(array: Array) -> Array:
-    """Return whole numbers, 0 and above, in the smallest type that holds them."""
+    """Return an array of non-negative integers in the smallest type that can hold them."""
     highest = int(array.max()) if len(array) else 0
     for kind in (np.uint8, np.uint16, np.uint32):
         if highest <= np.iinfo(kind).max:
@@ -82,11 +82,11 @@ def narrow(array: Array) -> Array:
 
 
 Entries = NDArray[np.uint64]
-"""Rows of numbers, shape (entries, words); the word `KEY` tells the part."""
+"""Rows of numbers, shape (entries, words); the word `KEY` determines the part."""
 
 KEY = 0
 ENTRIES_AT_ONCE = 1 << 18
-"""So many entries are held before they are written."""
+"""The number of entries buffered before they are written."""
 
 WORD_BYTES = 8
 _WORD_BITS = 64
@@ -113,7 +113,7 @@ class EntrySpill:
         self._segments: list[Segment] = []
 
     def add(self, entries: Entries) -> None:
-        """Add entries, all with the same number of words. Raises SourceError on a full disk."""
+        """Add entries, all with the same number of words; raises SourceError on a full disk."""
         self._waiting.append(entries)
         self._held += len(entries)
         if self._held >= ENTRIES_AT_ONCE:

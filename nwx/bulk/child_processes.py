@@ -1,4 +1,4 @@
-"""Child processes: start, messages, deadline, cause of death, end with the parent.
+"""Child processes: their start, messages, deadline, cause of death, and end with the parent.
 
 `ChildProcess` is a new interpreter, for programs with threads and libraries that block or
 crash; for forked workers see `nwx.bulk.guarded_process`.
@@ -38,16 +38,16 @@ class Death:
 
     @property
     def how(self) -> str:
-        """`SIGSEGV`, or `exit code 3`."""
+        """The signal or exit code: `SIGSEGV`, or `exit code 3`."""
         return signal.Signals(-self.code).name if self.code < 0 else f"exit code {self.code}"
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the process was killed by somebody else, as by a system without memory."""
+        """Whether another process killed it, such as the kernel when memory ran out."""
         return self.code == -signal.SIGKILL and not self.was_late
 
     def cause(self, item_seconds: float) -> str:
-        """Return in words why the process ended; `item_seconds` were allowed for an item."""
+        """Return why the process ended, as text; `item_seconds` is the time limit of an item."""
         if self.was_late:
             return f"took longer than {item_seconds:g} s"
         if self.code == -signal.SIGPROF:
@@ -56,7 +56,7 @@ class Death:
 
 
 def death_of(code: int | None, last_line: str = "", *, was_late: bool = False) -> Death:
-    """Return the death of a process with this exit code; timers mean that it was late."""
+    """Return the death of a process by its exit code; timer signals mean that it was late."""
     late_codes = (-signal.SIGALRM, -signal.SIGVTALRM, -signal.SIGXCPU)
     return Death(code or 0, last_line, was_late or code in late_codes)
 
@@ -70,11 +70,11 @@ def last_line(output: IO[bytes]) -> str:
 
 
 ChildFunction = Callable[["Connection[Any, Any]"], None]
-"""What a child process calls with its end of the connection; it returns when that is closed."""
+"""Called in a child process with its end of the connection; returns when that is closed."""
 
 
 class ChildProcess:
-    """A new interpreter in its own session, which calls `function` of a module.
+    """A new interpreter in its own session, which calls a module's `function`.
 
     Its output is discarded, except for the last line in its `death`.
     """
@@ -108,11 +108,11 @@ class ChildProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process still runs."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def ask(self, *messages: bytes, seconds: float) -> bytes | Death:
-        """Return the answer to some messages, or the death of the process.
+        """Send messages and return the answer, or the death of the process.
 
         The process is killed if no answer begins within `seconds`; functions that handle hostile
         items also set their own deadline.
@@ -122,7 +122,7 @@ class ChildProcess:
         try:
             for message in messages:
                 self.connection.send_bytes(message)
-            # Without any time it is late, even if the answer was quicker than this process.
+            # With no time left it is late, even if the answer is there already.
             is_late = seconds <= 0 or not self.connection.poll(seconds)
             if not is_late:
                 return self.connection.recv_bytes()
@@ -159,13 +159,13 @@ class ChildProcess:
 
 
 def fork_server(*modules: str) -> ForkServerContext:
-    """Return the context of a process that has loaded modules, and from which others are forked.
+    """Start a process that preloads modules and forks others; return its context.
 
-    The first call decides the modules.
+    Only the modules of the first call are loaded.
     """
     context = get_context("forkserver")
     context.set_forkserver_preload(["nwx.bulk.safe_path", *modules])
-    # It must not load what lies in the working folder.
+    # It must not import modules from the working folder.
     changed = {"PYTHONPATH": _import_path(), "PYTHONSAFEPATH": "1"}
     before = {name: os.environ.get(name) for name in changed}
     os.environ |= changed
@@ -182,7 +182,7 @@ def _import_path() -> str:
 
 
 def run_child() -> None:
-    """Call the function that the command line names, in a child process."""
+    """Call the function named on the command line of a child process."""
     module, name, number = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -194,16 +194,17 @@ def run_child() -> None:
 def requests(
     connection: "Connection[Any, Any]", idle_seconds: float | None = None
 ) -> Iterator[bytes]:
-    """Yield messages until the parent closes the connection, or sends none for a while."""
+    """Yield messages until the parent closes the connection, or sends none for `idle_seconds`."""
     with suppress(EOFError, OSError):
         while connection.poll(idle_seconds):
             yield connection.recv_bytes()
 
 
 class KeptProcess:
-    """A child process reused for several questions; concurrent threads use others.
+    """A child process reused for several requests; concurrent threads use additional processes.
 
-    It is replaced after `most_questions`, not inherited by forks of this process, and ends with it.
+    It is replaced after `most_questions` requests, is not shared with forks of this process, and
+    ends with it.
     """
 
     def __init__(self, function: ChildFunction, most_questions: int = sys.maxsize) -> None:
@@ -214,9 +215,9 @@ class KeptProcess:
         os.register_at_fork(after_in_child=self.forget)
 
     def ask(self, *messages: bytes, seconds: float) -> bytes | Death:
-        """Return the answer to some messages, or how the process ended of them.
+        """Send messages and return the answer, or the death of the process.
 
-        Where somebody else kills it, another is asked once.
+        If another process killed it, the request is repeated once.
         """
         was_killed = False
         while True:
@@ -229,7 +230,7 @@ class KeptProcess:
             if isinstance(answer, Death) and answer.is_foreign and not was_killed:
                 was_killed = True
                 continue
-            # One that was kept may have ended by itself, before it was asked.
+            # A kept process may have exited before the request.
             if is_new or not isinstance(answer, Death) or answer.code:
                 return answer
 
@@ -250,13 +251,13 @@ class KeptProcess:
         process.end()
 
     def close(self) -> None:
-        """End the process that is kept."""
+        """End the kept process."""
         with self._guard:
             process, self.kept = self.kept, None
         if process is not None:
             process.end()
 
     def forget(self) -> None:
-        """Leave the process that is kept to the parent of this one, which was forked."""
+        """Drop the kept process without ending it: after a fork, it belongs to the parent."""
         self._guard = threading.Lock()
         self.kept = None

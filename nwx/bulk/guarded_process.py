@@ -1,6 +1,6 @@
-"""Forked processes that handle hostile items one by one and may die from any of them.
+"""Forked processes that handle hostile items one by one and may die of any of them.
 
-The kernel ends a process that exceeds its time or memory, and the parent learns which item
+The kernel ends a process that exceeds its limit of time or memory; the parent can see which item
 caused it, and why.
 """
 
@@ -30,7 +30,7 @@ from nwx.bulk.process_limits import (
 from nwx.bulk.resources import temporary_folder
 
 MOST_STEP_SECONDS = 600.0
-"""So much processor time may reading take between two records: enough for one of 100 GB."""
+"""The limit of processor time for reading from one record to the next: enough for 100 GB."""
 
 _NOTHING = -1
 
@@ -48,22 +48,22 @@ class Pulse:
 
     @property
     def item(self) -> int | None:
-        """The number of the item in hand."""
+        """The number of the current item, None between items."""
         return None if self._cells[0] == _NOTHING else self._cells[0]
 
     @item.setter
     def item(self, number: int | None) -> None:
-        """Say which item is next, None after it."""
+        """Set the current item, None after it."""
         self._cells[0] = _NOTHING if number is None else number
 
     @property
     def position(self) -> int:
-        """How far the process is."""
+        """The progress of the process."""
         return self._cells[1]
 
     @position.setter
     def position(self, position: int) -> None:
-        """Say how far the process is."""
+        """Set the progress of the process."""
         self._cells[1] = position
 
 
@@ -85,7 +85,7 @@ class ItemGuard:
 
     def __exit__(self, kind: object, *_: object) -> None:
         set_item_deadline(0)
-        # After an exception the item stays marked: this process ends of it.
+        # After an exception the item stays marked, as this process dies of it.
         if kind is None:
             self._pulse.item = None
 
@@ -93,14 +93,14 @@ class ItemGuard:
 class StepGuard:
     """A time limit per step: the kernel ends this process when a step exceeds it.
 
-    Counts processor time of this process, so that a busy machine or a slow network ends nothing.
+    Only processor time of this process counts, not waiting for a busy machine or a slow network.
     """
 
     def __init__(self, seconds: float = MOST_STEP_SECONDS) -> None:
         self._seconds = seconds
 
     def next(self, done: int = 0) -> None:
-        """Begin the next step; how much is `done` does not matter."""
+        """Begin the next step; `done` is ignored, for use as a progress callback."""
         del done
         signal.setitimer(signal.ITIMER_PROF, self._seconds)
 
@@ -113,10 +113,10 @@ class StepGuard:
 
 
 class GuardedProcess:
-    """A forked process that handles hostile items through native code.
+    """A forked process that handles hostile items with native code.
 
-    Calls `work` with its end of `connection`, `pulse` and the arguments. Ends when `work` returns,
-    or when `memory_bytes` are exceeded. Its temporary files are removed at the `end`.
+    It calls `work` with its end of `connection`, `pulse` and the arguments, and ends when `work`
+    returns or `memory_bytes` are exceeded. `end` removes its temporary files.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class GuardedProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process still runs."""
+        """Whether the process is still running."""
         return self._process.is_alive()
 
     def death(self, seconds: float | None = None) -> Death:
@@ -165,7 +165,7 @@ class GuardedProcess:
         return death_of(self._process.exitcode, last_line(self._output))
 
     def end(self) -> None:
-        """End the process at once."""
+        """Kill the process, and remove its temporary files."""
         self._process.kill()
         self._process.join()
         self._process.close()
@@ -205,7 +205,7 @@ def _run_guarded(
     return_large_blocks()
     forbid_core_dumps()
     limit_memory(memory_bytes)
-    # Libraries' own words must not mix with a progress bar; the last of them tells of a crash.
+    # Output of libraries must not mix with a progress bar; its last line explains a crash.
     os.dup2(output.descriptor, 1)
     os.dup2(output.descriptor, 2)
     os.close(output.descriptor)

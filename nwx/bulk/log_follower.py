@@ -1,9 +1,9 @@
-"""A growing log, read line by line exactly once across renames, copies and packing.
+"""Reads each line of a growing log exactly once, across rotation by renaming, copying or gzip.
 
-A file is identified by its content, not by name or inode: by a hash of its first bytes and of
-the bytes before the position reached. So it is found again after it was renamed, copied and
-truncated (`copytruncate` of logrotate), or packed with gzip. Files whose first bytes read are the
-same, a few in each, cannot be told apart.
+A file is identified by its content, not by name or inode: by hashes of its first bytes and of the
+bytes before the position reached. It is therefore found again after it was renamed, copied and
+truncated (`copytruncate` of logrotate), or packed with gzip. Files of which only a few bytes were
+read, the same in each, cannot be distinguished.
 """
 
 import gzip
@@ -27,11 +27,11 @@ _DIGITS = re.compile(r"(\d+)")
 _NOT_LOGS = (".lck", ".swp", ".tmp")
 
 TimeOf = Callable[[bytes], str]
-"""Gives the time of a line, as digits that sort; "" of what is no line."""
+"""Returns the time of a line, as sortable digits; "" for anything else."""
 
 
 class LogFile:
-    """A file of a log, gzip or not, that is read from any place; going back costs with gzip."""
+    """A file of a log, plain or gzip, readable at any offset; seeking back in gzip is slow."""
 
     def __init__(self, path: Path) -> None:
         """Open a file; raises OSError."""
@@ -45,9 +45,9 @@ class LogFile:
         self._head: bytes | None = None
 
     def read_at(self, offset: int, most: int) -> bytes:
-        """Return at most `most` bytes from an offset on; damaged data end at the damage."""
+        """Return at most `most` bytes from an offset; damaged data end at the damage."""
         pieces: list[bytes] = []
-        # A piece in which a packed file is damaged is lost.
+        # The whole piece with the damage in a packed file is lost.
         at_once = _PACKED_PIECE if self.is_packed else most
         try:
             self._stream.seek(offset)
@@ -74,7 +74,7 @@ class LogFile:
 
 @contextmanager
 def opened_log(path: Path) -> Iterator[LogFile]:
-    """Give a file of a log."""
+    """Open a file of a log, and close it at the end."""
     file = LogFile(path)
     try:
         yield file
@@ -84,7 +84,7 @@ def opened_log(path: Path) -> Iterator[LogFile]:
 
 @dataclass(frozen=True, slots=True)
 class ListedLog:
-    """A file of a log as it was listed: `first` is the time of its first line, "" without one."""
+    """The state of a log file when listed; `first` is the time of its first line, "" if none."""
 
     path: Path
     first: str
@@ -146,9 +146,9 @@ class LogFolder:
         return found
 
     def _paths(self) -> Iterator[Path]:
-        """Yield possible files of the log, from all launches if it is the latest launch's log.
+        """Yield possible files of the log, of all launches if it is in the latest launch's folder.
 
-        Heritrix has a folder for each launch of a job; `latest` links to the last.
+        Heritrix has a folder for each launch of a job; `latest` is a link to the last.
         """
         folders = [self.path.parent]
         launch = self.path.parent.parent
@@ -161,7 +161,7 @@ class LogFolder:
                 yield from (path for path in folder.iterdir() if self._may_be(path.name))
 
     def _may_be(self, name: str) -> bool:
-        """Return whether a name is the log's own or one it may be rotated to."""
+        """Return whether a name is the log's own, or a possible name after rotation."""
         own = self.path.name
         dated = name.startswith(self.path.stem) and own.removeprefix(self.path.stem) in name
         return (name.startswith(own) or dated) and not name.endswith(_NOT_LOGS)
@@ -182,7 +182,7 @@ class LogFolder:
 
 
 def _natural(one: ListedLog) -> list[tuple[int, str]]:
-    """Return what sorts `.2` before `.10`."""
+    """Return a sort key by which `.2` precedes `.10`."""
     pieces = _DIGITS.split(one.path.name)
     return [(int(piece) if piece.isdigit() else -1, piece) for piece in pieces]
 
@@ -196,9 +196,9 @@ _LONGEST_LINE = 1 << 20
 class FollowedPlace:
     """The position reached in a log: bytes read of a file, and hashes that identify it.
 
-    `head` is a hash of the first bytes read, `tail` one of the last `tail_bytes` of them. `first`
-    is the time of the first line of the file. `skipping` means that the position is within a line
-    that is too long.
+    `head` is a hash of the first bytes read, `tail` of the last `tail_bytes` read. `first` is the
+    time of the first line of the file. `skipping` means that the position is within a line that is
+    too long.
     """
 
     offset: int = 0
@@ -223,7 +223,7 @@ class LogPart(NamedTuple):
 
 
 class LogFollower:
-    """Reads the files of a log in their order; `path` is the one that is written."""
+    """Reads the files of a log in order; `path` is the file that is being written."""
 
     def __init__(self, path: Path, time_of: TimeOf) -> None:
         self._folder = LogFolder(path, time_of)
@@ -245,11 +245,11 @@ class LogFollower:
                 self._reached = part.place
             return part
         except FileNotFoundError:
-            return None  # it was renamed a moment ago; the next look finds it
+            return None  # it was just renamed; the next call finds it
         except OSError as error:
             raise SourceError(f"{self._path} cannot be read: {error.strerror}") from error
         finally:
-            # No handle keeps the space of a file that is deleted; a packed one is read on.
+            # An open handle would keep the space of a deleted file; packed files stay open.
             if self._open is not None and not self._open.is_packed:
                 self.close()
 
@@ -268,16 +268,16 @@ class LogFollower:
             return self._after_loss(place)
         data = file.read_at(place.offset, _CHUNK_BYTES)
         if not file.is_packed and not _is_at(file, place):
-            return None  # it was truncated meanwhile; the next look finds its copy
+            return None  # it was truncated meanwhile; the next call finds its copy
         part = _whole_lines(file, place, data)
         if part is not None or file.path == self._path:
             return part
         return self._move_on(file, place, data)
 
     def _find(self, place: FollowedPlace) -> LogFile | None:
-        """Return the file of a place, open."""
+        """Open the file of a position, None if it is gone."""
         if self._open is not None:
-            # A packed file does not change, and finding the place again would take long.
+            # A packed file does not change, and seeking to the position again is slow.
             if self._open.is_packed and place == self._reached and self._open.path.exists():
                 return self._open
             self.close()
@@ -292,7 +292,7 @@ class LogFollower:
         return None
 
     def _move_on(self, file: LogFile, place: FollowedPlace, rest: bytes) -> LogPart | None:
-        """Continue with the file after one that is read except for an unfinished line."""
+        """Continue with the next file after one read to its end, except for an unfinished line."""
         files = self._folder.files()
         current = next((one for one in files if one.path == file.path), None)
         if current is None:
@@ -315,7 +315,7 @@ class LogFollower:
     def _from_files(
         self, files: list[ListedLog], rest: bytes, problems: tuple[str, ...]
     ) -> LogPart | None:
-        """Return the first lines of files in their order, `rest` being the line before, cut."""
+        """Return the first lines of files in order; `rest` is an unfinished line before them."""
         while files:
             chosen = max(
                 (one for one in files if one.is_copy_of(files[0])), default=None, key=_worth
@@ -328,7 +328,7 @@ class LogFollower:
             if part is not None:
                 joined = self._joined(rest, part.lines)
                 return part._replace(lines=joined, problems=(*problems, *part.problems))
-            # The line goes on in the next file, unless this one is still written.
+            # The line continues in the next file, unless this one is still being written.
             rest += data
             if len(rest) > _LONGEST_LINE:
                 rest, problems = b"", (*problems, "a line is too long")
@@ -336,7 +336,7 @@ class LogFollower:
         return None
 
     def _joined(self, rest: bytes, lines: bytes) -> bytes:
-        """Join an unfinished line with what follows, unless that begins with a line itself."""
+        """Join an unfinished line with the following lines, unless these begin with a new line."""
         first = lines[: lines.find(b"\n")]
         return rest + b"\n" + lines if rest and self._time_of(first) else rest + lines
 
@@ -346,7 +346,7 @@ def _worth(one: ListedLog) -> tuple[bool, int]:
 
 
 def _whole_lines(file: LogFile, place: FollowedPlace, data: bytes) -> LogPart | None:
-    """Return the whole lines of data read from a position, None without any."""
+    """Return the whole lines in data read from a position, None if there are none."""
     whole = data[: data.rfind(b"\n") + 1]
     name, offset = file.path.name, place.offset
     if not whole and len(data) >= _LONGEST_LINE:

@@ -1,4 +1,4 @@
-"""Work shared among processes, or done in this process if there is little."""
+"""A pool of worker processes, or this process if there is little work."""
 
 import multiprocessing
 import os
@@ -22,10 +22,10 @@ TaskResult = TypeVar("TaskResult")
 
 
 class Pool(AbstractContextManager["Pool"]):
-    """Worker processes; with one worker the work is done in this process.
+    """A pool of worker processes; with one worker, the work is done in this process.
 
-    The modules named in `preload` are loaded once, by a process from which the workers are forked,
-    for work that is short compared with loading them.
+    The modules in `preload` are loaded once, by a process from which the workers are forked, for
+    work that is short compared with loading them.
     """
 
     def __init__(self, workers: int, preload: Sequence[str] = ()) -> None:
@@ -41,7 +41,7 @@ class Pool(AbstractContextManager["Pool"]):
     ) -> Iterator[TaskResult]:
         """Call `function` with each argument tuple; yield the results in the same order.
 
-        Raises SourceError if a process was killed from outside.
+        Raises SourceError if a worker was killed.
         """
         if self._processes is None:
             yield from (function(*each) for each in arguments)
@@ -68,7 +68,7 @@ class Pool(AbstractContextManager["Pool"]):
         step: str,
         sizes: Sequence[int] | None = None,
     ) -> Iterator[TaskResult]:
-        """Yield the results of `map` and show progress; `sizes` are the sizes of the calls."""
+        """Yield the results of `map` and report progress; `sizes` are the sizes of the calls."""
         sizes = sizes or [1] * len(arguments)
         done, total = 0, sum(sizes)
         for size, result in zip(sizes, self.map(function, arguments), strict=True):
@@ -82,7 +82,7 @@ class Pool(AbstractContextManager["Pool"]):
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is killed: the queue that it reads has no end then."""
+    """End this process when its parent is killed, as the queue it reads never ends then."""
     parent = multiprocessing.parent_process()
 
     def wait() -> None:
@@ -95,10 +95,10 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def hidden_main_module() -> Iterator[None]:
-    """Start child processes without running the main script of this program in them.
+    """Start child processes within this context without running the main script in them.
 
     `multiprocessing` runs it again in each child, which does not need it: a script without `if
-    __name__ == "__main__":` would do all of its work again there.
+    __name__ == "__main__":` would repeat all of its work there.
     """
     main = sys.modules["__main__"]
     hidden = {name: getattr(main, name, None) for name in ("__file__", "__spec__")}

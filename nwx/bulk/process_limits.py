@@ -1,7 +1,7 @@
 """Limits that a process sets for itself: memory, time, signals and allocator settings.
 
-Run as a script it sets limits and then executes another command, so it imports the standard
-library only:
+Run as a script, it sets limits and then executes another command; it therefore imports only the
+standard library:
 
 python -I -S process_limits.py PARENT MEMORY_BYTES CPU_SECONDS FILE_BYTES COMMAND ...
 """
@@ -24,13 +24,13 @@ _RARE_LOCK = threading.Lock()
 _TRIM_THRESHOLD = -1  # malloc.h: M_TRIM_THRESHOLD
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD
 _ARENAS = -8  # M_ARENA_MAX
-# More than the pieces in which files are read and inflated, which would otherwise be memory
-# that the system gives anew, page by page: reading would take twice as long.
+# More than the pieces in which files are read and inflated; otherwise the system would provide
+# memory for each piece page by page, and reading would take twice as long.
 _LARGE_BYTES = 512 << 10
 _KEPT_BYTES = 2 << 20
 _KEPT_BLOCK_BYTES = 31 << 20
 WAITED = 10
-"""So many times its processor time may an item take by the clock."""
+"""The limit of an item's elapsed time, as a multiple of its processor time limit."""
 
 
 def limit_memory(memory_bytes: int) -> None:
@@ -51,19 +51,19 @@ def _limit(kind: int, value: int, *, final: bool = False) -> None:
 
 
 def set_deadline(seconds: float) -> None:
-    """Have the kernel end this process with SIGALRM after `seconds`; 0 removes the deadline.
+    """Make the kernel end this process with SIGALRM after `seconds`; 0 removes the deadline.
 
-    A signal handler would wait for native code to return; the default action, with which child
-    processes start, does not.
+    A signal handler would have to wait for native code to return; the default action, with which
+    child processes start, does not.
     """
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def set_item_deadline(seconds: float) -> None:
-    """Have the kernel end this process after `seconds` of processor time; 0 removes it.
+    """Make the kernel end this process after `seconds` of processor time; 0 removes the deadline.
 
-    Processor time (SIGVTALRM) is not affected by a busy machine. SIGALRM ends a process that waits,
-    after WAITED times as long.
+    A busy machine does not affect processor time (SIGVTALRM). SIGALRM ends a waiting process after
+    WAITED times as long.
     """
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     set_deadline(seconds * WAITED)
@@ -86,7 +86,7 @@ def collect_rarely() -> None:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Look for cycles less often for a while, until the last thread that wants it has ended."""
+    """Run the cyclic garbage collector less often until the last thread leaves this context."""
     with _RARE_LOCK:
         _RARE.append(gc.get_threshold())
         gc.set_threshold(*_THRESHOLDS)
@@ -102,9 +102,9 @@ def rare_collections() -> Iterator[None]:
 def return_large_blocks() -> bool:
     """Make this process return large blocks to the system when they are freed.
 
-    glibc raises the size from which it does so each time such a block is freed, up to 32 MB, and
-    then keeps the memory an indexer or parser used for a moment. At most 2 MB of smaller blocks are
-    kept, and all threads share one arena, so that any thread can reuse its memory. Returns False
+    By default, glibc raises its threshold for doing so whenever such a block is freed, up to 32 MB,
+    and then keeps memory that an indexer or parser used briefly. At most 2 MB of smaller blocks are
+    kept, and all threads share one arena, so that any thread can reuse its memory. Return False
     with other C libraries, which are left unchanged.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -115,7 +115,7 @@ def return_large_blocks() -> bool:
 
 
 def return_free_memory() -> None:
-    """Return the free memory between blocks in use, which glibc keeps, to the system."""
+    """Return free memory between used blocks, which glibc keeps, to the system."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -126,13 +126,13 @@ def keep_memory() -> None:
     """Make this process reuse the memory of its arrays instead of returning it each time.
 
     glibc returns large blocks to the system at once, and allocating them again can cost as much as
-    the work on them; freeing a block of just below 32 MB raises its threshold to that size.
+    the work on them; freeing a block just below 32 MB raises its threshold to that size.
     """
     bytes(_KEPT_BLOCK_BYTES)  # never touched
 
 
 def _become_command(parent: int, memory: int, seconds: int, file_bytes: int) -> None:
-    """Set final limits, end with the parent, and become the command that follows them."""
+    """Set final limits, arrange to end with the parent, and execute the command that follows."""
     ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
     _limit(resource.RLIMIT_DATA, memory, final=True)
     _limit(resource.RLIMIT_CPU, seconds, final=True)

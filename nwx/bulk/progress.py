@@ -1,4 +1,4 @@
-"""Long work: progress (also among processes), batches, waiting for an engine that went away."""
+"""Progress of long work (also across processes), batches, and retries of unavailable engines."""
 
 import mmap
 import time
@@ -20,7 +20,7 @@ class WorkProgress:
     """The progress of a step of work; `total` is 0 if unknown.
 
     `done` and `total` are bytes if `in_bytes`. `files` are the files done and in total, (0, 0) if
-    work is not counted by files; `counts` has the results so far by the noun counted.
+    files are not counted; `counts` has the results so far, by the noun counted.
     """
 
     step: str
@@ -32,34 +32,34 @@ class WorkProgress:
 
 
 ShowProgress = Callable[[WorkProgress], object]
-"""Called now and then with how far work is."""
+"""Called regularly with the progress of work."""
 
 
 def estimated_total(found: int, passed: int, entries: int) -> int:
-    """Return how many things `entries` hold, if all hold as many as the first `passed` do."""
+    """Extrapolate the `found` things in the first `passed` entries to all `entries`."""
     return max(found, found * entries // passed) if passed else found
 
 
 def no_progress(progress: WorkProgress) -> None:
-    """Show nothing."""
+    """Ignore progress."""
 
 
 _NUMBER_BYTES = 8
 _EVERY_SECONDS = 0.25
 
 Note = Callable[[int], None]
-"""Tells how much of a piece of work is done."""
+"""Records how much of a piece of work is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A file of numbers, one for each piece of work; it goes to other processes by its path."""
+    """A file of numbers, one for each piece of work; other processes open it by its path."""
 
     path: Path
 
     @contextmanager
     def noting(self, piece: int) -> Iterator[Note]:
-        """Give a function that records how much of a piece is done."""
+        """Yield a function that records how much of a piece is done."""
         with self._numbers() as numbers:
 
             def note(done: int) -> None:
@@ -79,7 +79,7 @@ class Tally:
 
     @contextmanager
     def shown(self, step: str, sizes: Sequence[int], progress: ShowProgress) -> Iterator[None]:
-        """Show progress while the work runs; `sizes` are the sizes of its pieces.
+        """Report progress while the work runs; `sizes` are the sizes of its pieces.
 
         Raises SourceError if the file cannot be written.
         """
@@ -98,7 +98,7 @@ class Tally:
 
 @contextmanager
 def meanwhile(look: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call `look` every so many seconds while work runs inside, and once at its end."""
+    """Call `look` every `seconds` while the work in this context runs, and once at its end."""
     over = Event()
 
     def watch() -> None:
@@ -119,7 +119,7 @@ _T = TypeVar("_T")
 
 
 def batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield values in lists of `size`, and what is left in a last one."""
+    """Yield values in lists of `size`; the last may be shorter."""
     waiting = iter(values)
     while some := list(islice(waiting, size)):
         yield some
@@ -130,7 +130,7 @@ def retry_unavailable(
 ) -> _T:
     """Return the result of `call`, retrying for `seconds` while its engine is unavailable.
 
-    Stops earlier when `give_up` returns True. Raises the last error then.
+    Stops earlier when `give_up` returns True. Raises the last error in both cases.
     """
     until = time.monotonic() + seconds
     pauses = chain((0.5, 1, 2, 4), repeat(8))

@@ -14,7 +14,7 @@ from nwx.errors import ErrorText
 
 MEMORY_BYTES = 512 << 20
 PROCESS_BYTES = 96 << 20
-"""What a worker process needs beside its share of the work."""
+"""The memory of a worker process in addition to its share of the work."""
 
 _USUAL_WORKERS = 4
 _WORTH_PROCESSES_BYTES = 48 << 20
@@ -24,7 +24,7 @@ _WORTH_PROCESSES_BYTES = 48 << 20
 class Resources:
     """The resources of a run: total memory in bytes, temporary folder, processes.
 
-    A `folder` of None is the system's; `workers` of None is one per processor.
+    A `folder` of None means the system's, `workers` of None one per processor.
     """
 
     memory_bytes: int = MEMORY_BYTES
@@ -33,19 +33,19 @@ class Resources:
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors available to this process."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def usual_workers() -> int:
-    """Return how many processes answer where nobody says it: the processors, up to 4."""
+    """Return the default number of server processes: one per processor, up to 4."""
     return min(processors(), _USUAL_WORKERS)
 
 
 def workers_for(input_bytes: int, resources: Resources) -> int:
-    """Return how many processes are worth their start for an input, and fit in memory."""
+    """Return the number of processes that are worth starting for an input and fit in memory."""
     if input_bytes < _WORTH_PROCESSES_BYTES and resources.workers is None:
         return 1
     return max(1, min(resources.workers or processors(), resources.memory_bytes // PROCESS_BYTES))
@@ -53,11 +53,12 @@ def workers_for(input_bytes: int, resources: Resources) -> int:
 
 @contextmanager
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Make a temporary folder in `parent` (None: the system's), deleted at the end.
+    """Create a temporary folder in `parent` (None: the system's), deleted at the end.
 
-    Deletes the temporary folders of dead processes first. Raises SourceError if none can be made.
+    Deletes the temporary folders of dead processes first. Raises SourceError if it cannot be
+    created.
     """
-    # Imported here: short commands do without.
+    # Imported late: short commands do not need it.
     from tempfile import TemporaryDirectory, gettempdir
 
     place = parent or Path(gettempdir())
@@ -76,15 +77,15 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 _SPARE_FOR_SORTING = 1 << 20
-_FEW_FILES = 128  # what failed may have closed its own
+_FEW_FILES = 128  # a low limit is suspect: the failed code may have closed its files by now
 
 
 def full_temporary_folder() -> Path | None:
     """Return the folder for temporary files if it is nearly full.
 
-    SQLite sorts there, whatever folder Python falls back to.
+    SQLite sorts in it, even if Python falls back to another folder.
     """
-    # Imported here: it takes more than the rest of this module, for a disk that is full.
+    # Imported late: it loads slower than the rest of this module, and full disks are rare.
     import tempfile
 
     told = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
@@ -96,7 +97,7 @@ def full_temporary_folder() -> Path | None:
 
 
 def exceeded_limit() -> ErrorText | None:
-    """Return which limit of this process is, or may be, reached, None if none is known."""
+    """Return a text on the limit of this process that is, or may be, reached; None if unknown."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

@@ -1,5 +1,6 @@
-"""Importing it ends PYTHONSAFEPATH, by which a fork server started: users' own commands that forked
-processes run find modules beside them, as everywhere.
+"""Importing this module removes PYTHONSAFEPATH, with which the fork server was started.
+
+Users' commands run by forked processes then find modules next to them, as usual.
 """
 
 import os

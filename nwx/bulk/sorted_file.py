@@ -1,4 +1,4 @@
-"""Binary search in a file of sorted lines, wherever its bytes are."""
+"""Binary search in a file of sorted lines, local or remote, and merging of sorted lines."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from nwx.errors import FormatError
 
 MAX_SORTED_LINE_BYTES = 1 << 20
-"""Longer lines are no lines of a sorted file."""
+"""The maximum length of a line in a sorted file."""
 
 _PROBE_BYTES = 1 << 10
 _PROBES_KEPT = 4_096
-"""The first steps of searches, which all of them take, are read once."""
+"""The number of cached probes: all searches share their first steps."""
 
 _MOST_BYTES = 1 << 18
 
@@ -30,7 +30,7 @@ class SortedFile:
     """Sorted lines in bytes read by `read(offset, length)`; empty lines are skipped.
 
     The bytes must not change. `begin` is the offset of the first line to use. Thread-safe if `read`
-    is. Each method raises FormatError, with `name` and the offset, on a line that is too long.
+    is. All methods raise FormatError, with `name` and the offset, on a line that is too long.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class SortedFile:
         self._probes: dict[int, PlacedLine | None] = {}
 
     def lines(self, offset: int | None = None) -> Iterator[PlacedLine]:
-        """Yield the lines from one that begins at `offset`, or from the first on."""
+        """Yield the lines from the one that begins at `offset`, or from the first."""
         return filter(_has_line, self._split(self.begin if offset is None else offset))
 
     def line_at(self, offset: int) -> PlacedLine | None:
-        """Return the first line that begins at or after an offset, None without one."""
+        """Return the first line that begins at or after an offset, None if there is none."""
         if offset <= self.begin:
             return next(self.lines(), None)
         lines = self._split(offset - 1)
@@ -57,8 +57,8 @@ class SortedFile:
     def first_not_before(self, is_before: Callable[[bytes], bool]) -> int:
         """Return the offset of the first line that is not before the target.
 
-        The lines for which `is_before` is true must precede all others. The size of the file if
-        there are no others.
+        The lines for which `is_before` is true must precede all others. If there are no others, the
+        result is the size of the file.
         """
         return next((offset for offset, _ in self.lines_not_before(is_before)), self.size)
 
@@ -68,7 +68,7 @@ class SortedFile:
         return dropwhile(lambda placed: is_before(placed.line), lines)
 
     def last_before(self, is_before: Callable[[bytes], bool]) -> int:
-        """Return the offset of the last line before the target, else that of the first line."""
+        """Return the offset of the last line before the target; of the first line if none is."""
         found = self._near(is_before)
         for offset, line in self.lines(found):
             if not is_before(line):
@@ -78,7 +78,7 @@ class SortedFile:
 
     def _near(self, is_before: Callable[[bytes], bool]) -> int:
         """Return the offset of a line shortly before the target, or `begin`."""
-        low, high = self.begin, self.size  # no line that begins at `high` or behind it is before
+        low, high = self.begin, self.size  # no line that begins at or after `high` is before it
         while high - low > _PROBE_BYTES:
             middle = (low + high) // 2
             found = self._probed(middle)
@@ -89,7 +89,7 @@ class SortedFile:
         return low
 
     def _probed(self, offset: int) -> PlacedLine | None:
-        """Return `line_at`, read once for as many offsets as are kept."""
+        """Return the result of `line_at`, cached for the first offsets."""
         try:
             return self._probes[offset]
         except KeyError:
@@ -99,7 +99,7 @@ class SortedFile:
         return found
 
     def _split(self, offset: int) -> Iterator[PlacedLine]:
-        """Yield the lines from an offset on, empty ones included; reads grow in size."""
+        """Yield the lines from an offset, including empty ones, by reads of increasing size."""
         at, rest, length = offset, b"", _PROBE_BYTES
         while data := self._read(offset, min(length, max(self.size - offset, 0))):
             offset += len(data)
@@ -124,14 +124,14 @@ LineBatch = list[bytes]
 
 @dataclass(slots=True)
 class _Head:
-    """The lines of one source that are at hand, from `place` on."""
+    """The buffered lines of one source, unread from `place`."""
 
     batches: Iterator[LineBatch]
     lines: LineBatch = field(default_factory=list)
     place: int = 0
 
     def refill(self) -> bool:
-        """Have more lines at hand where fewer than half are left; False at the end of all."""
+        """Buffer more lines if at most half are left; False if no line is left."""
         while 2 * (len(self.lines) - self.place) <= len(self.lines):
             more = next(self.batches, None)
             if more is None:
@@ -141,7 +141,7 @@ class _Head:
         return self.place < len(self.lines)
 
     def take(self, last: bytes) -> LineBatch:
-        """Return the lines up to and with `last`."""
+        """Return the lines up to and including `last`."""
         begin = self.place
         self.place = bisect_right(self.lines, last, begin)
         return self.lines[begin : self.place]
@@ -160,7 +160,7 @@ def merged_lines(sources: Iterable[Iterator[LineBatch]]) -> Iterator[LineBatch]:
         batch = pieces[0]
         if len(pieces) > 1:
             batch = [line for piece in pieces for line in piece]
-            batch.sort()  # finds the sorted pieces, and merges them
+            batch.sort()  # detects the sorted pieces and merges them
         yield batch
         heads = [head for head in heads if head.refill()]
     for head in heads:
@@ -169,7 +169,7 @@ def merged_lines(sources: Iterable[Iterator[LineBatch]]) -> Iterator[LineBatch]:
 
 
 class Distinct:
-    """Batches without the lines that repeat the one before; `repeated` counts those."""
+    """Iterates over batches without lines equal to the one before; `repeated` counts those."""
 
     def __init__(self, batches: Iterable[LineBatch]) -> None:
         self._batches = batches

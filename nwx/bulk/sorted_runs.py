@@ -1,11 +1,11 @@
-"""External sort: unordered lines become sorted runs on disk, and these a sorted stream.
+"""External sorting: unordered lines are written to sorted runs on disk and merged.
 
 A line is bytes without a newline, ordered by its bytes; a record of a key and a value is a line
-with a separator between the two. Rows of numbers that only have to be grouped by key go through
-`nwx.bulk.arrays`, which does not sort and so is several times faster.
+with a separator between the two. For rows of numbers that only have to be grouped by key, use
+`nwx.bulk.arrays`, which does not sort and is therefore several times faster.
 
-`ExternalSort` is enough for a single process. Where several share the work, each makes runs of
-its input (`ExternalSort.finish`), and then reads its own range of keys from all runs
+`ExternalSort` is sufficient for a single process. If several processes share the work, each writes
+runs of its input (`ExternalSort.finish`), and then reads its own range of keys from all runs
 (`split_points`, `read_runs`). Runs are described by `SortedRun`, which can be sent to other
 processes and stored as JSON, so that interrupted work resumes from the complete runs.
 """
@@ -20,12 +20,13 @@ from nwx.bulk.whole_files import writing
 from nwx.data_classes import dataclass
 
 MOST_RUNS = 256
-"""So many runs are merged at once: each has an open file and a share of the memory."""
+"""The maximum number of runs merged at once: each has an open file and a share of the memory."""
 
 _MARKS = 128
 _MARK_BYTES = 64
 _HELD_SHARE, _BATCH_SHARE = 4, 8
-"""What lines take in memory, as Python holds them, for each of their bytes; twice, for batches."""
+"""The memory that lines take in Python, as a multiple of their bytes; and twice that, for batches.
+"""
 _LEAST_BATCH_BYTES, _MOST_BATCH_BYTES = 1 << 16, 8 << 20
 
 
@@ -36,7 +37,7 @@ def line_start(line: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class RunMark:
-    """How a line of a run begins, and its offset."""
+    """The start of a line in a run, and its offset."""
 
     start: bytes
     offset: int
@@ -52,11 +53,11 @@ class SortedRun:
 
 
 class ExternalSort:
-    """Lines added in any order and read in order, on disk if they exceed the memory.
+    """Sorts lines added in any order, on disk if they exceed the memory.
 
-    `memory_bytes` bounds the lines held, Python's overhead included; runs are written to `folder`,
-    with names that begin with `name`. `start_of` returns the part of a line that marks keep. Each
-    method raises SourceError on a full disk.
+    `memory_bytes` bounds the lines held, including Python's overhead; runs are written to `folder`,
+    with names that begin with `name`. `start_of` returns the part of a line that marks keep. All
+    methods raise SourceError on a full disk.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class ExternalSort:
         self._runs: list[SortedRun] = []
 
     def add(self, lines: LineBatch, size: int | None = None) -> None:
-        """Take lines without newlines; `size` is their length in bytes, where that is known."""
+        """Add lines without newlines; `size` is their total length in bytes, if known."""
         self._waiting += lines
         self.lines += len(lines)
         self._size += sum(map(len, lines)) if size is None else size
@@ -90,7 +91,7 @@ class ExternalSort:
         return self._runs
 
     def batches(self) -> Iterator[LineBatch]:
-        """Yield all lines in order; the runs are deleted once all were read."""
+        """Yield all lines in order; the runs are deleted after the last."""
         if not self._runs:
             self._waiting.sort()
             if self._waiting:
@@ -127,13 +128,13 @@ def read_runs(
     start: bytes = b"",
     end: bytes | None = None,
 ) -> Iterator[LineBatch]:
-    """Yield the lines of runs in a folder, in order, from `start` up to but without `end`."""
+    """Yield the lines of runs in a folder, in order, from `start` up to but excluding `end`."""
     batch_bytes = _batch_bytes(memory_bytes, len(runs))
     return merged_lines(_read_run(folder, run, batch_bytes, start, end) for run in runs)
 
 
 def _batch_bytes(memory_bytes: int, runs: int) -> int:
-    """Return how much is read at once of each of several runs that are merged."""
+    """Return the number of bytes to read at once from each of several merged runs."""
     share = memory_bytes // _BATCH_SHARE // max(1, runs)
     return min(_MOST_BATCH_BYTES, max(_LEAST_BATCH_BYTES, share))
 
@@ -168,9 +169,9 @@ def joined_runs(
     *,
     keep: bool = False,
 ) -> Sequence[SortedRun]:
-    """Return runs of the same lines, few enough to be read at once.
+    """Merge runs until they are few enough to be read at once; return the new runs.
 
-    `memory_bytes` is the limit of each process of the pool. With `keep` the joined runs are not
+    `memory_bytes` is the limit of each process of the pool. With `keep`, the merged runs are not
     deleted, for work that may be resumed.
     """
     while len(runs) > MOST_RUNS:
@@ -197,7 +198,7 @@ def join_runs(
     memory_bytes: int,
     start_of: Callable[[bytes], bytes] = line_start,
 ) -> SortedRun:
-    """Write the lines of several runs as one."""
+    """Merge several runs into one."""
     path = folder / f"joined-{runs[0].name}"
     marks: list[RunMark] = []
     offset = 0
@@ -213,7 +214,7 @@ def join_runs(
 def split_points(runs: Iterable[SortedRun], parts: int) -> list[bytes]:
     """Return the starts of all parts but the first, for parts of about the same size.
 
-    Taken from the marks of the runs. Fewer than asked for if there are too few distinct starts.
+    Taken from the marks of the runs; fewer than requested if there are too few distinct starts.
     """
     weighted = sorted((mark.start, run.size / len(run.marks)) for run in runs for mark in run.marks)
     total = sum(weight for _, weight in weighted)

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, errors of writing, checksums; streams of addresses."""
+"""Atomic files and folders, write errors, locks, checksums, and streams of addresses."""
 
 import errno
 import fcntl
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 LEFT_SECONDS = 3_600
-"""After so long what nobody holds goes, whoever made it."""
+"""The age from which unlocked leftovers are removed, even if made on another host."""
 
 _HOST = re.sub(r"[^A-Za-z0-9-]", "-", os.uname().nodename)[:40] or "host"
 _MOST_NAME_BYTES = 160
@@ -36,7 +36,7 @@ _TEMPORARY = re.compile(rf"nwx-{_MADE_BY}\.[a-z0-9_]{{8}}")
 
 
 def unfinished_path(path: Path) -> Path:
-    """Return where a file is written until it is whole."""
+    """Return the temporary path of a file until it is complete."""
     name = path.name
     if len(os.fsencode(name)) > _MOST_NAME_BYTES:
         name = blake2b(os.fsencode(name), digest_size=16).hexdigest()
@@ -44,19 +44,19 @@ def unfinished_path(path: Path) -> Path:
 
 
 def temporary_prefix() -> str:
-    """Return how the names of temporary folders of this process begin."""
+    """Return the prefix of the names of this process's temporary folders."""
     return f"nwx-{_HOST}.{os.getpid()}."
 
 
 def hold(descriptor: int) -> None:
-    """Lock an open file against removal, as far as the file system supports it."""
+    """Lock an open file against removal by other processes, if the file system supports it."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @cache
 def remove_leftovers(folder: Path) -> None:
-    """Remove what dead processes left in a folder; a process looks once."""
+    """Remove the leftovers of dead processes from a folder, once per process."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             found = _UNFINISHED.fullmatch(entry.name) or _TEMPORARY.fullmatch(entry.name)
@@ -77,13 +77,13 @@ def _remove_if_left(path: Path, host: str | None, pid: int) -> None:
         else:
             path.unlink(missing_ok=True)
     except OSError:
-        return  # somebody holds it, or it is not ours to remove
+        return  # another process holds it, or it may not be removed
     finally:
         os.close(descriptor)
 
 
 def _is_left(descriptor: int, host: str | None, pid: int) -> bool:
-    """Return whether nobody holds an open file of ours any more; raises OSError where one does."""
+    """Return whether an own file is a leftover; raises OSError if a process holds it."""
     found = os.fstat(descriptor)
     if found.st_uid != os.getuid():
         return False
@@ -104,7 +104,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Return whether a process has ended but was not waited for; known on Linux only."""
+    """Return whether a process has ended but was not waited for; on Linux only, else False."""
     try:
         state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
     except OSError:
@@ -114,10 +114,10 @@ def _is_zombie(pid: int) -> bool:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Give a stream whose content is renamed to `path` at the end.
+    """Yield a stream to a temporary file, which is renamed to `path` at the end.
 
-    On an error inside, `path` stays unchanged. Removes files that killed processes left in the
-    folder. If `path` is not a regular file (`/dev/stdout`, a named pipe) it is written directly.
+    On an error inside, `path` stays unchanged. Leftovers of killed processes in the folder are
+    removed. If `path` is not a regular file (`/dev/stdout`, a named pipe), it is written directly.
     Raises SourceError if it cannot be written.
     """
     try:
@@ -143,10 +143,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_folder(path: Path, *, replaced: bool = False) -> Iterator[Path]:
-    """Give a new folder that is renamed to `path` at the end, and removed on an error.
+    """Yield a new folder that is renamed to `path` at the end, and removed on an error.
 
-    Removes folders that killed processes left next to it. An existing folder is `replaced` at once.
-    Raises SourceError if it is not to be and is not empty, and if `path` cannot be written.
+    Leftovers of killed processes next to it are removed. With `replaced`, an existing folder is
+    replaced atomically. Raises SourceError if `path` cannot be written, and without `replaced`, if
+    it is not empty.
     """
     try:
         if not replaced and path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -173,8 +174,8 @@ def whole_folder(path: Path, *, replaced: bool = False) -> Iterator[Path]:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Exchange two folders in one step, so that neither name is ever missing."""
-    # Imported here: hardly any process replaces a folder.
+    """Exchange two folders atomically, so that neither name is ever missing."""
+    # Imported late: few processes replace a folder.
     import ctypes
 
     libc, names = ctypes.CDLL(None, use_errno=True), (os.fsencode(one), os.fsencode(other))
@@ -188,7 +189,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError inside, such as that of a full disk, into a SourceError about `path`."""
+    """Convert an OSError inside, such as a full disk, to a SourceError about `path`."""
     try:
         yield
     except OSError as error:
@@ -210,7 +211,7 @@ def standard_input() -> BinaryIO:
 
 
 def parquet_bytes(frame: "pl.DataFrame") -> memoryview:
-    """Return a table as Parquet; written by polars itself, a full disk would be no OSError."""
+    """Return a table as Parquet; if polars wrote the file, a full disk would not be an OSError."""
     written = io.BytesIO()
     frame.write_parquet(written)
     return written.getbuffer()
@@ -219,8 +220,8 @@ def parquet_bytes(frame: "pl.DataFrame") -> memoryview:
 def done_once(report: Path, work: Callable[[], Any]) -> Any:
     """Return the JSON result of `work`, or the stored result of an earlier call.
 
-    `report` is written when the work is done: an interrupted step restarts from the beginning, a
-    finished one never runs again.
+    `report` is written when the work is done: interrupted work restarts from the beginning,
+    finished work never runs again.
     """
     if report.exists():
         return json.loads(report.read_bytes())
@@ -238,7 +239,7 @@ def _unwritable(path: Path, error: OSError) -> SourceError:
 
 @contextmanager
 def locked_folder(folder: Path, work: str) -> Iterator[Path]:
-    """Give a working folder, made if missing, locked against other processes.
+    """Yield a working folder, created if missing, locked against other processes.
 
     The system releases the lock when the process dies. Raises EngineBusyError if another process
     holds it (`work` describes its work, as in `builds facets`), EngineError if it cannot be
@@ -285,15 +286,15 @@ def file_checksum(path: Path, end: int | None = None) -> int:
 
 
 def sealed_json(entry: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return an object as JSON that holds its own checksum."""
+    """Return an object as JSON that contains its own checksum."""
     text = json.dumps(entry)
     return json.dumps({**entry, _SEAL: zlib.crc32(text.encode())}, indent=indent)
 
 
 def unsealed_json(text: str) -> dict[str, Any]:
-    """Return the object of a JSON text without its checksum, which those of older versions lack.
+    """Return the object in a JSON text of `sealed_json`; files of older versions have no checksum.
 
-    Raises ValueError if it was changed since, or is no JSON object.
+    Raises ValueError if it was changed since, or is not a JSON object.
     """
     entry = json.loads(text)
     if not isinstance(entry, dict):
@@ -313,7 +314,7 @@ def is_address(path: str) -> bool:
 
 
 def address_stream(address: str) -> BinaryIO:
-    """Return the byte stream of an address; the caller closes it.
+    """Open the byte stream of an address; the caller closes it.
 
     Raises SourceError or OSError if it cannot be read.
     """
