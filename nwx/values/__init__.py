@@ -1,1 +1,1 @@
-"""The elementary values of web archives: URLs, urlkeys, timestamps, digests, media types, HTTP."""
+"""Elementary values of web archives: URLs, urlkeys, timestamps, digests, media types, HTTP."""

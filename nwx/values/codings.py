@@ -1,7 +1,7 @@
-"""Decoding of transfer and content codings, never past a limit.
+"""Decoding of transfer and content codings, within a size limit.
 
-Bodies are hostile: each decoder returns at most the requested size, so that a decompression
-bomb costs no more than a normal body of that size.
+Bodies may be hostile: each decoder returns at most the requested size, so that a decompression bomb
+costs no more than a normal body of that size.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _STEP = 4096
 
 
 class Decoded(NamedTuple):
-    """A body, decoded; `cut` if there was more, `problem` in words, "" if all is well."""
+    """A decoded body; `cut` means that there is more, `problem` is a text, "" if none."""
 
     data: bytes
     cut: bool = False
@@ -40,8 +40,8 @@ class Decoded(NamedTuple):
 def dechunk(body: bytes | memoryview, limit: int) -> Decoded:
     """Return a chunked body without its chunking.
 
-    A body that is not really chunked is returned unchanged. If the chunks break off, all data
-    before and after the break is kept.
+    A body that is not actually chunked is returned unchanged. If a chunk is invalid, all data
+    before and after it is kept.
     """
     data = bytes(body)
     head = _CHUNK_HEAD.match(data)
@@ -65,9 +65,10 @@ def dechunk(body: bytes | memoryview, limit: int) -> Decoded:
 
 
 class UnchunkedHash:
-    """A digest of a chunked body of any length, without its chunks.
+    """The digest of a chunked body of any length, without its chunking.
 
-    A body that is not really chunked is hashed unchanged; one that breaks off has the digest b"".
+    A body that is not actually chunked is hashed unchanged; an invalid or truncated one has the
+    digest b"".
     """
 
     def __init__(self, algorithm: str) -> None:
@@ -76,7 +77,7 @@ class UnchunkedHash:
         self._is_plain = self._is_broken = False
 
     def update(self, data: bytes | memoryview) -> None:
-        """Take the next bytes of the body."""
+        """Add the next bytes of the body."""
         held, place = self._waiting + data, 0
         while self._size and not (self._is_plain or self._is_broken) and place < len(held):
             piece = held[place : place + self._left]
@@ -102,7 +103,7 @@ class UnchunkedHash:
         return head.end()
 
     def digest(self) -> bytes:
-        """Return the digest of what was taken."""
+        """Return the digest of the bytes added."""
         if self._size < 0 and not self._is_plain:
             self._hasher.update(self._waiting)
             self._waiting = b""
@@ -120,7 +121,7 @@ def _end_of_chunks(size: int, got: int, total: int, limit: int) -> tuple[bool, s
 def decode_content(coding: str, body: bytes | memoryview, limit: int) -> Decoded:
     """Return a body without its content coding (`gzip`, `deflate`, `br`, `zstd`).
 
-    A body that is not really encoded is returned unchanged.
+    A body that is not actually encoded is returned unchanged.
     """
     decoder = _DECODERS.get(coding)
     if decoder is None:
@@ -195,8 +196,8 @@ def salvage(data: bytes, window: int, limit: int) -> bytes:
 
 
 def _brotli(body: bytes | memoryview, limit: int) -> Decoded:
-    # FastWARC's reader, as the module `brotli` may be one of two packages
-    # of which one cannot be told to stop
+    # FastWARC's reader, as the module `brotli` may come from one of two
+    # packages, one of which cannot limit its output
     return _streamed(BrotliReader(io.BytesIO(body)).read, limit, "br")
 
 

@@ -1,8 +1,8 @@
 """Lines of Heritrix's crawl.log, one per processed URL.
 
-Fields: time, status, size, URL, hops, referring page, type, thread, begin and duration, digest,
-seed and annotations, separated by blanks; `-` if missing. Lines of Heritrix 1 begin with a time
-of 17 digits.
+Fields are time, status, size, URL, hops, referring page, type, thread, begin and duration, digest,
+seed and annotations, separated by blanks; `-` if missing. Lines of Heritrix 1 begin with a time of
+17 digits.
 """
 
 from datetime import datetime
@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 ROBOTS_DENIED = -9998
-"""The status of a URL that robots.txt denies."""
+"""The status of a URL denied by robots.txt."""
 
 _NO_ANSWER = frozenset((*range(-8, 0), -50, *range(-63, -59), -404))
-"""Names not found, connections refused, broken and timed out, retries used up."""
+"""Statuses of unknown names, refused, broken and timed out connections, and exhausted retries."""
 
 _FIELDS = 11
 _REVISIT = "warcRevisit"
@@ -40,14 +40,14 @@ class LoggedFetch(NamedTuple):
 
 
 def is_unanswered(status: int) -> bool:
-    """Return whether a status means that a host was contacted or looked up without answer."""
+    """Return whether a status means that a host was looked up or contacted without an answer."""
     return status in _NO_ANSWER
 
 
 def logged_fetch(line: str) -> LoggedFetch | None:
     """Return the fetch in a crawl.log line, None if the line is truncated or invalid.
 
-    A line truncated after the URL is valid; its further fields are missing.
+    A line truncated after the URL is valid; its remaining fields are missing.
     """
     fields = line.split(None, _FIELDS)
     if len(fields) < 4 or ":" not in fields[3]:
@@ -97,7 +97,7 @@ def _is_minute(text: str) -> bool:
 
 
 def _begin(text: str) -> tuple[str, int | None]:
-    """Return when a fetch began, and the milliseconds that it took: `20261122051543780+2`."""
+    """Return the begin and the milliseconds of a fetch, from `20261122051543780+2`."""
     begun, _, took = text.partition("+")
     return (time, _number(took)) if (time := _time(begun)) else ("", None)
 

@@ -1,4 +1,4 @@
-"""The MIME type of a payload by its first bytes, and the file name and extension that fit it."""
+"""Detection of a payload's MIME type by its first bytes; file names and extensions of URLs."""
 
 from mimetypes import MimeTypes
 from posixpath import basename, splitext
@@ -15,11 +15,11 @@ _PDF, _LATE_MAGIC_BYTES = b"%PDF-", 1_024
 _XML = b"<?xml"
 _SVG = b"<svg"
 _KNOWN = MimeTypes()
-"""Python's own table: the one of the system would differ between machines."""
+"""Python's own table, as the system's differs between machines."""
 
 
 def detected_type(data: bytes, served: str) -> str:
-    """Return the MIME type of a payload; `served` decides only between kinds of office files."""
+    """Return the MIME type of a payload; `served` only distinguishes kinds of office files."""
     start = bytes(data[:_MAGIC_BYTES])
     found: str | None = filetype.guess_mime(start) if start else None
     if (found in ZIP_TYPES or start.startswith(_OLE_MAGIC)) and normal_type(served) == OFFICE:
@@ -40,7 +40,7 @@ def detected_type(data: bytes, served: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """Return the last part of the path of a URL, "" if it ends with a slash."""
+    """Return the last segment of a URL's path, "" if it ends with a slash."""
     try:
         return basename(urlsplit(url).path)
     except ValueError:
@@ -48,9 +48,10 @@ def file_name(url: str) -> str:
 
 
 def file_extension(url: str, mime_type: str) -> str:
-    """Return the extension of a type: the URL's where the type has it too or has none.
+    """Return the extension of a payload: the URL's if it fits the type or the type has none.
 
-    "unknown" if neither has one, as in the Archives Unleashed Toolkit.
+    Otherwise the type's usual one; "unknown" if neither has one, as in the Archives Unleashed
+    Toolkit.
     """
     known = [extension[1:] for extension in _KNOWN.guess_all_extensions(mime_type)]
     named = splitext(file_name(url))[1][1:].lower()

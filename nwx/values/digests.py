@@ -1,7 +1,7 @@
-"""Digests: many spellings of one value, and one normal form.
+"""Digests in many spellings, and their normal form.
 
-Normal are `sha1:` with 32 upper-case base32 characters, and any other algorithm with lower-case
-hex digits: the most frequent spelling of each.
+The normal form is `sha1:` with 32 upper-case base32 characters, and any other algorithm with
+lower-case hex digits: the most frequent spelling of each.
 """
 
 import base64
@@ -21,11 +21,11 @@ _SIZES = {"md5": 16, "sha1": 20, "sha224": 28, "sha256": 32, "sha384": 48, "sha5
 _BARE = {32: "sha1", 40: "sha1", 64: "sha256"}
 
 FURTHER_ALGORITHMS = ("sha1", "sha256")
-"""The algorithms that payloads have a digest of, where further digests are kept."""
+"""The algorithms of the digests that payloads get if additional digests are kept."""
 
 
 class DigestForm(StrEnum):
-    """Spellings of a digest; bare ones are without the name of the algorithm."""
+    """The spellings of a digest; bare ones are without the name of the algorithm."""
 
     NORMAL = "normal"
     BASE32 = "base32"
@@ -51,17 +51,17 @@ def normal_digest(text: str) -> str:
 
 
 def digest_of(algorithm: str, value: bytes) -> str:
-    """Return the normal form of the bytes of a digest."""
+    """Return the normal form of a digest given as bytes."""
     return _spelled(algorithm, value)
 
 
 def is_payload(digest: str) -> bool:
-    """Return whether a digest of normal form is of a payload that has any bytes."""
+    """Return whether a digest in normal form is not that of an empty payload."""
     return digest not in _OF_NO_BYTES
 
 
 def spell(digest: str, form: DigestForm) -> str:
-    """Return a digest of normal form in another spelling."""
+    """Return a digest, given in normal form, in another spelling."""
     algorithm, _, value = digest.partition(":")
     match form:
         case DigestForm.NORMAL:

@@ -1,4 +1,4 @@
-"""HTTP in archive records: heads of all versions, and bodies in their codings."""
+"""HTTP in archive records: heads of all versions, and decoding of bodies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ _CONTINUING = (b" ", b"\t")
 _CONTINUED = re.compile(rb"[^\n]*(?:\n[ \t][^\n]*)*")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _FOLDED = re.compile(rb"\n[ \t]")
-# Heads as nearly all servers send them, up to the blank line: no line is folded or ends oddly.
+# Heads as nearly all servers send them, up to the blank line: no folded lines or odd line ends.
 _USUAL_HEAD = re.compile(rb"HTTP/1\.[01] (\d{3})(?: .*)?\r(\n(?:[!-~].*\r\n)*+)\r\n")
 _STATUS = re.compile(rb"(?:(?:HTTP(?:/[\d.]*)?|ICY)[ \t]+){1,3}(\d{1,3})(?!\d)", re.I)
-# a first line that is no status line, but with fields below it
+# a first line that is not a status line, but has fields below it
 _ODD_HEAD = re.compile(
     rb"HTTP/|[^<\r\n]{1,200}\r?\n[A-Za-z][A-Za-z0-9-]{1,40}:[ \t]?[^\r\n]*\r?\n", re.I
 )
@@ -35,7 +35,7 @@ _MOST_INNER_BYTES = 1 << 24
 class Fields:
     """The `name: value` lines of a head, looked up on demand.
 
-    Callers read few of the many fields of HTTP heads, so this is faster than parsing every head.
+    Callers read few of the many fields of HTTP heads, so this is faster than parsing them all.
     `lines` begins with the newline before the first field.
     """
 
@@ -46,7 +46,7 @@ class Fields:
         self._lower = lines.lower()
 
     def get(self, name: bytes) -> bytes:
-        """Return the first value of a field, b"" if missing; `name` in lower case."""
+        """Return the first value of a field, b"" if missing; `name` must be in lower case."""
         lower = self._lower
         start = lower.find(b"\n" + name)
         while start >= 0:
@@ -59,7 +59,7 @@ class Fields:
         return b""
 
     def _value(self, start: int) -> bytes:
-        """Return the rest of a line, and of the lines that continue it."""
+        """Return the rest of a line, joined with its continuation lines."""
         lines = self._lines
         end = lines.find(b"\n", start)
         if end < 0:
@@ -70,7 +70,7 @@ class Fields:
 
 
 class SplitFields(Fields):
-    """Fields parsed all at once: for heads of WARC records, where most fields are read.
+    """Fields parsed all at once, for the heads of WARC records, of which most fields are read.
 
     `found` has the names in lower case.
     """
@@ -85,9 +85,9 @@ class SplitFields(Fields):
 
 
 class ShapedFields(Fields):
-    """Fields of a head of known shape; `places` maps each name to its index in `values`.
+    """The fields of a head with a known shape; `places` maps each name to its index in `values`.
 
-    Values may have blanks around them.
+    Values may be surrounded by blanks.
     """
 
     __slots__ = ("_places", "_values")
@@ -102,7 +102,7 @@ class ShapedFields(Fields):
 
 
 def split_fields(lines: Sequence[bytes]) -> SplitFields:
-    """Return the fields of lines; of a name met twice the first counts."""
+    """Return the fields in lines; the first of repeated fields counts."""
     parts = [line.partition(b":") for line in reversed(lines)]
     return SplitFields({name.strip().lower(): value.strip() for name, _, value in parts})
 
@@ -114,10 +114,10 @@ def unfolded_lines(text: bytes) -> list[bytes]:
 
 
 class HttpHead(NamedTuple):
-    """The head of a response or a request.
+    """The head of an HTTP response or request.
 
-    `fields` has names in lower case; the first of repeated fields counts. `size` is in bytes, the
-    blank line included. `status` is None if the first line has an unreadable or missing status.
+    `fields` are looked up by lower-case name; the first of repeated fields counts. `size` is in
+    bytes, including the blank line. `status` is None if unreadable or missing.
     """
 
     fields: Fields
@@ -126,7 +126,7 @@ class HttpHead(NamedTuple):
     method: str = ""
 
     def text(self, name: bytes) -> str:
-        """Return the value of a field, "" where it is not there."""
+        """Return the value of a field as text, "" if it is missing."""
         return to_text(self.fields.get(name))
 
 
@@ -136,8 +136,8 @@ NO_HEAD = HttpHead(Fields(b""), 0)
 def response_head(block: bytes | memoryview) -> HttpHead:
     """Return the head at the start of a block, NO_HEAD if it has none.
 
-    Accepts HTTP/0.9 to 2 and ICY with or without a reason, and heads that end with the block. A
-    status that no server sends (0, 999) is kept.
+    Accepts HTTP/0.9 to 2 and ICY, with or without a reason, and heads that end with the block. An
+    invalid status (0, 999) is kept.
     """
     usual = _USUAL_HEAD.match(block, 0, _USUAL_HEAD_BYTES)
     if usual is not None:
@@ -152,7 +152,7 @@ def response_head(block: bytes | memoryview) -> HttpHead:
 
 
 def request_method(block: bytes | memoryview) -> str:
-    """Return the method of a request in capitals, "" where it has none."""
+    """Return the method of a request in upper case, "" if it has none."""
     found = _REQUEST_LINE.match(block)
     return found[1].decode("ascii").upper() if found else ""
 
@@ -168,7 +168,7 @@ def request_head(block: bytes | memoryview) -> HttpHead:
 
 
 def head_end(data: bytes, start: int = 0) -> int:
-    """Return where the head that begins at `start` ends, -1 where that is not in sight."""
+    """Return the end of the head that begins at `start`, -1 if the data do not contain it."""
     blank = _BLANK_LINE.search(data, start)
     return blank.end() if blank else -1
 
@@ -183,7 +183,7 @@ def _fields(start: bytes, block: bytes | memoryview) -> tuple[Fields, int]:
 
 
 def to_text(value: bytes) -> str:
-    """Return a field's value: UTF-8, or else ISO 8859-1."""
+    """Return the value of a field, decoded as UTF-8, or else as ISO 8859-1."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
@@ -191,7 +191,7 @@ def to_text(value: bytes) -> str:
 
 
 def media_type(content_type: str) -> str:
-    """Return a Content-Type without its parameters, in lower case."""
+    """Return the media type of a Content-Type, without parameters, in lower case."""
     known = len(content_type) <= _LONGEST_KNOWN_TYPE
     return _known_media_type(content_type) if known else _media_type(content_type)
 
@@ -204,19 +204,19 @@ _known_media_type = lru_cache(maxsize=1024)(_media_type)
 
 
 def charset_of(content_type: str) -> str:
-    """Return the charset of a Content-Type as sent, "" if it has none."""
+    """Return the charset of a Content-Type, as sent, "" if it has none."""
     found = _CHARSET.search(content_type)
     return found[1] if found else ""
 
 
 def is_coded(head: HttpHead) -> bool:
-    """Whether a body is said to be in a transfer or content coding."""
+    """Return whether a head declares a transfer or content coding."""
     fields = head.fields
     return bool(fields.get(b"content-encoding") or fields.get(b"transfer-encoding"))
 
 
 def decode_body(head: HttpHead, body: bytes | memoryview, limit: int) -> Decoded:
-    """Return a body without transfer and content codings, at most `limit` bytes of it."""
+    """Return a body without transfer and content codings, at most `limit` bytes."""
     if not is_coded(head):
         return Decoded(bytes(body[:limit]), len(body) > limit)
     problems: list[str] = []
@@ -233,7 +233,7 @@ def decode_body(head: HttpHead, body: bytes | memoryview, limit: int) -> Decoded
 
 
 def _codings(head: HttpHead) -> list[str]:
-    """Return the content codings to take off, the last put on first."""
+    """Return the content codings to decode, in reverse order of their application."""
     names = [part.strip() for part in head.text(b"content-encoding").lower().split(",")]
     names = [name for name in names if name not in _IDENTITY][-_MOST_CODINGS:]
     return names[::-1]

@@ -1,4 +1,4 @@
-"""MIME types, served in thousands of spellings, put into a few families."""
+"""Classification of MIME types, served in thousands of spellings, into a few families."""
 
 import re
 from functools import lru_cache
@@ -9,8 +9,8 @@ HTML, PDF, IMAGE, AUDIO, VIDEO = "html", "pdf", "image", "audio", "video"
 FLASH, SCRIPT, STYLE, TEXT, OFFICE = "flash", "script", "style", "text", "office"
 ARCHIVE, OTHER, UNKNOWN = "archive", "other", "unknown"
 
-# The one table: a family, the types (or `type/` for all of a type) and the
-# file name extensions that belong to it. The first match counts.
+# Each family with its types (prefixes; `type/` is all of a type) and its file
+# name extensions. The first match counts.
 _FAMILIES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (
         HTML,
@@ -142,7 +142,7 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (OTHER, ("font/", "application/", "model/", "multipart/", "chemical/", "binary/"), ()),
 )
-# types that say nothing: servers send them for want of a better one
+# uninformative types, which servers send for unknown files
 EMPTY_TYPES = frozenset(
     (
         "",
@@ -166,10 +166,10 @@ EMPTY_TYPES = frozenset(
     )
 )
 ZIP_TYPES = frozenset(("application/zip", "application/x-zip", "application/x-zip-compressed"))
-"""Types of zip files; servers send them for office files and books too."""
+"""Types of ZIP files; servers send them for office files and books too."""
 
 _ZIP = b"PK\x03\x04"
-# The name of the first entry, and the content of one that must be first where it is there.
+# The name of the first entry, or the content of `mimetype`, which must be the first if it exists.
 _OFFICE_ZIP = re.compile(
     rb"PK\x03\x04.{26}(?:\[Content_Types\]\.xml|_rels/\.rels|docProps/|word/|xl/|ppt/"
     rb"|mimetypeapplication/(?:epub\+zip|vnd\.oasis\.opendocument\.|vnd\.sun\.xml\.))",
@@ -199,7 +199,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"wOFF", OTHER),
     (b"wOF2", OTHER),
 )
-_HTML_SUFFIX = "+html"  # text/fragment+html, as htmx and the like are answered
+_HTML_SUFFIX = "+html"  # text/fragment+html, sent to htmx and similar libraries
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title|body|meta|script)\b",
     re.I | re.S,
@@ -212,8 +212,8 @@ SNIFFED_BYTES = 512
 def normal_type(content_type: str, url: str = "", first_bytes: bytes = b"") -> str:
     """Return the family of a payload: html, pdf, image, …, other or unknown.
 
-    `content_type` is the served type, in lower case without parameters. If it is not informative,
-    or zip (perhaps an office file), the first bytes decide, then the extension of the URL.
+    `content_type` is the served type, in lower case without parameters. If it is uninformative, or
+    ZIP (perhaps an office file), the first bytes decide, then the extension of the URL.
     """
     if content_type in ZIP_TYPES or (content_type in EMPTY_TYPES and first_bytes[:4] == _ZIP):
         is_office = _OFFICE_ZIP.match(first_bytes) or _by_extension(url) == OFFICE
@@ -271,4 +271,4 @@ POOR_PAGES = SOFT_404, LINKS_ALONE, FOR_ROBOTS = (
     "page: links alone",
     "page: robots.txt",
 )
-"""Among the `problems` of an extract: a page of an error, one of links alone, one for robots."""
+"""Values in `problems` of an extract: an error page, a page of links only, a robots.txt."""

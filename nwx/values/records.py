@@ -1,4 +1,4 @@
-"""Records (dataclasses, named tuples) made from others, and written as JSON and as safe CSV."""
+"""Records (dataclasses, named tuples): conversion from others, and output as JSON and safe CSV."""
 
 import csv
 import io
@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 
 _Record = TypeVar("_Record")
 _NAMES: dict[Any, tuple[str, ...]] = {}
-"""The names of the fields of each kind of record: looking them up takes longer than copying."""
+"""The field names of each kind of record, cached as looking them up is slower than copying."""
 
 
 def copied(kind: type[_Record], *sources: object, **values: Any) -> _Record:
-    """Return a record with the given values, and all others from attributes of the same name.
+    """Return a record with the given values, and all others from the sources' attributes.
 
-    The first source that has the attribute counts. Fields that no source has keep their defaults.
+    The first source with an attribute of the same name counts; fields without any keep their
+    defaults.
     """
     found = {
         name: getattr(source, name)
@@ -29,19 +30,19 @@ def copied(kind: type[_Record], *sources: object, **values: Any) -> _Record:
 
 
 def from_mapping(kind: type[_Record], entry: Mapping[str, Any], **values: Any) -> _Record:
-    """Return a record with the given values, and all others from a mapping; unknown names stay."""
+    """Return a record with the given values, the others from a mapping; ignores unknown keys."""
     found = {name: entry[name] for name in _field_names(kind) if name in entry}
     return kind(**found | values)
 
 
 def add_counts(total: object, other: object) -> None:
-    """Add each field of a dataclass of counts, numbers or Counters, to that of another."""
+    """Add the fields of `other`, numbers or Counters, to the same fields of `total`."""
     for name in _field_names(type(other)):
         setattr(total, name, getattr(total, name) + getattr(other, name))
 
 
 def json_array(records: Iterable[Any]) -> Iterator[str]:
-    """Stream dataclasses as a JSON array, an object a line."""
+    """Yield dataclasses as a JSON array, one object per line."""
     opening = "["
     for record in records:
         yield f"{opening}\n{dumps(asdict(record), ensure_ascii=False)}"
@@ -57,10 +58,10 @@ def _field_names(kind: Any) -> tuple[str, ...]:
     return names
 
 
-_END = "\r\n"  # other ends would let a carriage return stand without quotes
+_END = "\r\n"  # with other line ends, a carriage return would not be quoted
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 BYTE_ORDER_MARK = "\ufeff"
-"""Excel reads a file as UTF-8 if it begins with this."""
+"""The start of a file that makes Excel read it as UTF-8."""
 
 TIME_COLUMNS = frozenset(
     ("timestamp", "first_date", "last_date", "dates", "first", "last", "due", "checked", "original")
@@ -68,13 +69,13 @@ TIME_COLUMNS = frozenset(
 """Columns whose 14-digit timestamps are written as ISO 8601 dates in UTC."""
 
 LOCAL_TIME = "taken"
-"""The column of dates in the unknown time zone of a camera."""
+"""The column with times in the unknown time zone of a camera."""
 
 _TIMESTAMP = re.compile(r"(?<!\S)(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?!\S)", re.ASCII)
 
 
 def csv_lines(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """Yield the lines of a table, the names of its columns first.
+    """Yield the lines of a table as CSV, the names of its columns first.
 
     Missing values are empty, the values of a list are separated by blanks.
     """
@@ -95,7 +96,7 @@ def _cell(value: object, zone: str | None) -> object:
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """Return a line of CSV without formulas."""
+    """Return a line of CSV, with cells made safe by `plain_cell`."""
     line = io.StringIO()
     csv.writer(line, lineterminator=_END).writerow([plain_cell(cell) for cell in cells])
     return line.getvalue()
@@ -104,7 +105,7 @@ def csv_line(cells: Iterable[object]) -> str:
 def plain_cell(value: object) -> object:
     """Return a cell that no spreadsheet interprets as a formula.
 
-    OWASP, "CSV Injection": a quote is put before characters that begin a formula.
+    A quote is put before characters that begin a formula (OWASP, "CSV Injection").
     """
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return f"'{value}"

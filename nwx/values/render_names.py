@@ -1,4 +1,4 @@
-"""The names of renders: URIs of the records of how a page was shown, and kinds of faults."""
+"""The URIs of render records, and the kinds of playback faults."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -43,7 +43,7 @@ _PREFIXES = {
     RenderKind.IMAGE_MAP: ("imagemap:",),
     RenderKind.SNAPSHOT: ("urn:X-wpull:snapshot?url=",),
 }
-"""How the URIs of each kind begin; the first is the one that is written."""
+"""The URI prefixes of each kind; the first is used for writing."""
 
 _KINDS = {
     prefix.lower(): (kind, len(prefix)) for kind, some in _PREFIXES.items() for prefix in some
@@ -64,14 +64,14 @@ RENDER_KEY_STARTS = tuple(
     for kind, some in _PREFIXES.items()
     for prefix in some
 )
-"""How the urlkeys of renders begin; those of few other captures do."""
+"""The prefixes of urlkeys of renders, which few other captures have."""
 
 
 def render_name(target_uri: str) -> RenderName | None:
-    """Return the kind and page in the URI of a render, None for any other URI.
+    """Return the kind and page URL in the URI of a render, None for any other URI.
 
-    All conventions are accepted, in any case. Only web pages have renders: the text after the
-    prefix begins with http:// or https://.
+    All conventions are accepted, in upper or lower case. Only web pages have renders: the text
+    after the prefix must begin with http:// or https://.
     """
     start = target_uri[:_LONGEST_PREFIX].lower()
     if not start.startswith(_STARTS):
@@ -89,15 +89,15 @@ _STARTS = tuple(_KINDS)
 
 
 def target_uri(kind: RenderKind, url: str) -> str:
-    """Return the URI of a render of a page: Browsertrix's, for the DOM `onreadydom:URL`."""
+    """Return the URI of a page's render: Browsertrix's, for the DOM `onreadydom:URL`."""
     return _uri(_PREFIXES[kind][0], kind, url)
 
 
 def render_keys(url: str, kinds: Iterable[RenderKind] = RenderKind) -> tuple[str, ...]:
     """Return the urlkeys that renders of a page can have, for these kinds.
 
-    Covers every convention, http and https, and with and without `www.`; empty for URLs that no
-    browser shows.
+    Covers every convention, http and https, with and without `www.`; empty for URLs other than
+    http(s).
     """
     scheme, mark, rest = url.partition("://")
     if f"{scheme.lower()}{mark}" not in _SCHEMES:
@@ -114,15 +114,15 @@ def render_keys(url: str, kinds: Iterable[RenderKind] = RenderKind) -> tuple[str
 
 
 def _uri(prefix: str, kind: RenderKind, url: str) -> str:
-    # As wpull does: what has a meaning in the value of a query is escaped.
+    # As in wpull: characters with a meaning in the value of a query are escaped.
     return prefix + (quote(url, safe=":/?=,;@!$'()*~|[]") if kind is RenderKind.SNAPSHOT else url)
 
 
 def _keys(bare: str) -> list[str]:
     """Return the parts after the prefix of render urlkeys, for all spellings of a URL.
 
-    The part is the same after each prefix and with another scheme and host; making each key
-    separately would take ten times as long.
+    The part is the same after each prefix, scheme and `www.`; computing each key separately would
+    take ten times as long.
     """
     key = _key(f"{_MODEL_PREFIX}{_MODEL_START}{bare}")
     start = f"{_MODEL_PREFIX}{_MODEL_START}"
@@ -143,29 +143,29 @@ def _key(uri: str) -> str:
 
 
 class FaultKind(StrEnum):
-    """The kinds of faults; the values are what indices, JSON and pages have."""
+    """The kinds of faults; indices, JSON and pages use the values."""
 
     MISSING = "missing"
     """A resource is not in the archive."""
     FAILED = "failed"
-    """A resource of the archive was not played, or only as an error that the crawl did not get."""
+    """A resource in the archive was not played, or with an error that the crawl did not get."""
     ORIGINAL = "original"
-    """A resource was captured as a revisit only, and its original is in no file of the archive."""
+    """A resource was captured as a revisit only, and its original is not in the archive."""
     SHORT = "short"
-    """The page shows much less text than in the crawl's browser, as where its capture is cut."""
+    """The page shows much less text than in the crawl's browser, e.g. if its capture is cut."""
     STATUS = "status"
-    """The page was played with another status than it was captured with."""
+    """The page was played with another status than it was captured."""
     LEAK = "leak"
-    """The page asked for something outside the archive; it got nothing."""
+    """The page requested a resource outside the archive, which was blocked."""
     CONSOLE = "console"
-    """Scripts had more errors than in the crawl, or some where resources are missing."""
+    """Scripts had more errors than in the crawl, or had errors while resources are missing."""
     REDIRECT_LOOP = "redirect_loop"
     """The page redirects to itself without end."""
     FAR = "far"
     """A resource was captured long before or after the page."""
     TIMEOUT = "timeout"
-    """The page was not loaded when its time was up."""
+    """The page was not loaded within its time limit."""
     CRASH = "crash"
     """The page's browser process ended."""
     REFUSED = "refused"
-    """The page did what no page may: a download, a dialog, a window, a service worker, a socket."""
+    """The page tried a forbidden action: download, dialog, window, service worker or socket."""

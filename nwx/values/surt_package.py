@@ -1,8 +1,8 @@
-"""The urlkey (SURT) of any URL by the `surt` package, with bounded work.
+"""The urlkey (SURT) of any URL, computed by the `surt` package with bounded work.
 
-`nwx.values.urlkeys` makes nearly all urlkeys without it. The package imports tldextract with an
-HTTP client and its dependencies for public suffixes, which no urlkey needs; tldextract is
-loaded on first use only, which saves 0.15 s.
+`nwx.values.urlkeys` computes nearly all urlkeys without it. The package imports tldextract, with an
+HTTP client and its dependencies, for public suffixes, which urlkeys do not need; it is loaded only
+on first use, which saves 0.15 s.
 """
 
 import re
@@ -19,10 +19,10 @@ from nwx.errors import UrlError
 
 @contextmanager
 def loaded_lazily(name: str) -> Iterator[None]:
-    """Let imports in the context get a stub of a module, which loads on first use.
+    """Replace a module by a stub that loads it on first use, for imports in this context.
 
-    An already loaded module is unchanged; one used in the context is loaded at once.
-    `importlib.util.LazyLoader` is not suitable: until Python 3.13, a second import of its modules
+    A module that is already loaded stays unchanged; one used in the context is loaded at once.
+    `importlib.util.LazyLoader` is unsuitable: until Python 3.13, a second import of its modules
     loads them.
     """
     if name in sys.modules:
@@ -34,7 +34,7 @@ def loaded_lazily(name: str) -> Iterator[None]:
         _remove(stub)
         return getattr(import_module(name), attribute)
 
-    # PEP 562: asked for attributes that are not there, which are all but those of every module
+    # PEP 562: called for missing attributes, here all except those that every module has
     vars(stub)["__getattr__"] = loaded
     sys.modules[name] = stub
     try:
@@ -54,16 +54,16 @@ with loaded_lazily("tldextract"):
     from surt.GoogleURLCanonicalizer import DECIMAL_IP, OCTAL_IP, unescapeRepeatedly
 
 _STAND_IN = b"host.invalid"
-# What stands behind a host and its colon where that is no port:
+# URLs with something else than a port after the host and colon:
 # `http://mhtml:d.example.org/`, `http://JavaScript:f('x')`.
 _NO_PORT = re.compile(r"[a-z]+://[^/?#:@\[]+:(?!\d*(?:[/?#]|$))", re.I)
-# The package takes escapes off layer by layer, each time over the whole
+# The package removes nested escapes layer by layer, each time over the whole
 # URL; a hostile URL could keep it busy for minutes.
 _TOO_NESTED = re.compile(r"%(?:25){64}")
 
 
 def package_urlkey(url: str) -> str:
-    """Return the urlkey of a URL as the `surt` package makes it.
+    """Return the urlkey of a URL by the `surt` package.
 
     A URL with an invalid port is its own key, as in the indexes of Internet Archive's CDX-Writer.
     Raises UrlError on other URLs the package rejects.
@@ -73,7 +73,7 @@ def package_urlkey(url: str) -> str:
     try:
         key: str = package_surt(url, canonicalizer=_canonicalize)
     except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
-        # what the package is known to raise on URLs that it cannot take
+        # the exceptions that the package is known to raise on invalid URLs
         if _NO_PORT.match(url):
             return url
         reason = str(error) if isinstance(error, ValueError) else ""
@@ -86,7 +86,7 @@ def package_urlkey(url: str) -> str:
 
 
 def _canonicalize(url: Any, **options: Any) -> Any:
-    """Canonicalize as the package does, without its DNS queries for numeric hosts."""
+    """Canonicalize a URL as the package does, without its DNS queries for numeric hosts."""
     host = (unescapeRepeatedly(url.host) or b"").replace(b"..", b".").strip(b".")
     if host.isdigit() or not (DECIMAL_IP.match(host) or OCTAL_IP.match(host)):
         return ia_canonicalize(url, **options)

@@ -1,4 +1,4 @@
-"""Timestamps (14 digits of CDX), dates of WARC, and dates as people write them."""
+"""CDX timestamps (14 digits), WARC dates, and dates as people write them."""
 
 import calendar
 import math
@@ -13,7 +13,7 @@ from nwx.errors import ErrorText, TimestampError, UsageError
 _WARC_DATE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,]\d*)?[Zz]?", re.ASCII
 )
-# dates cut short (WARC 1.1 allows them), with an offset, or with a blank too many
+# truncated dates (allowed in WARC 1.1), dates with a UTC offset or superfluous blanks
 _LOOSE_DATE = re.compile(
     r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[Tt ]\s*(\d\d?)(?::(\d\d?)(?::(\d\d?)(?:[.,]\d*)?)?)?)?)?)?"
     r"\s*([Zz]|UTC|GMT|[+-]\d\d:?\d\d)?",
@@ -53,7 +53,7 @@ def seconds_between(first: str, second: str) -> float:
 
 
 def to_timestamp(instant: datetime) -> str:
-    """Return the 14 digits of an instant; one without a time zone is taken as UTC."""
+    """Return the 14 digits of an instant; without a time zone, it is UTC."""
     if instant.tzinfo is not None:
         instant = instant.astimezone(UTC)
     return f"{instant.year:04}{instant:%m%d%H%M%S}"
@@ -62,11 +62,11 @@ def to_timestamp(instant: datetime) -> str:
 def normal_timestamp(text: str) -> str:
     """Return 14 digits for a CDX timestamp or a WARC date.
 
-    Accepts truncated dates (`2014-01`), fractions of a second (cut off), offsets, and errors found
-    in real files: a blank for the T, no Z, one digit for two. Raises TimestampError on anything
-    else, impossible dates included.
+    Accepts truncated dates (`2014-01`), fractions of a second (cut off), UTC offsets, and errors
+    found in real files: a blank instead of T, no Z, one digit instead of two. Raises TimestampError
+    on anything else, impossible dates included.
     """
-    # crawls have many records a second
+    # cached, as crawls have many records per second
     return _known_timestamp(text) if len(text) <= _LONGEST_KNOWN else _timestamp(text)
 
 
@@ -171,12 +171,12 @@ class Period(StrEnum):
 
     @property
     def digits(self) -> int:
-        """The number of digits of a timestamp that name a period."""
+        """The number of leading digits of a timestamp that identify a period."""
         return 4 if self is Period.YEAR else 6
 
 
 class TrendPoint(NamedTuple):
-    """How often documents were captured in a period, and how many of them were."""
+    """The number of captures, and of distinct documents captured, in a period."""
 
     period: str
     captures: int
@@ -184,11 +184,11 @@ class TrendPoint(NamedTuple):
 
 
 DateOption = str | int | date
-"""A date as programs write it: `"2010-03"`, a year, a date, or a datetime (UTC if it is naive)."""
+"""A date in Python code: `"2010-03"`, a year, a date, or a datetime (UTC if naive)."""
 
 
 def date_text(value: DateOption) -> str:
-    """Return a date of a program as `date_span` reads it."""
+    """Return a date as text for `date_span`."""
     if isinstance(value, datetime):
         value = value.astimezone(UTC) if value.tzinfo else value
         return f"{value:%Y%m%d%H%M%S}"
@@ -198,7 +198,7 @@ def date_text(value: DateOption) -> str:
 def date_bound(value: DateOption, end: int) -> str:
     """Return the first (`end` 0) or last (1) timestamp of a date, "" for an empty text.
 
-    Raises UsageError where `date_span` raises TimestampError.
+    Raises UsageError if `date_span` raises TimestampError.
     """
     text = date_text(value)
     try:

@@ -1,11 +1,11 @@
-"""The urlkey (SURT) of a URL as the `surt` package makes it, and of a POST request.
+"""Urlkeys (SURT) of URLs and POST requests, equal to those of the `surt` package.
 
-pywb, cdxj-indexer and OutbackCDX look captures up by this key, so it must be equal byte for
-byte. Plain URLs, nearly all, take a fast path here, several times as fast; the rest uses the
+pywb, cdxj-indexer and OutbackCDX look up captures by this key, so it must be equal byte for byte.
+Plain URLs, nearly all, take a fast path, which is several times as fast; the others use the
 package.
 
-Two POSTs of one URL are two captures: method and body are appended to the URL as a query
-(`?__wb_method=POST&name=value`) before the key is made.
+Two POST requests of one URL are different captures: method and body are appended to the URL as a
+query (`?__wb_method=POST&name=value`) before the key is computed.
 """
 
 import base64
@@ -15,11 +15,11 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus, urlencode
 
-# A URL on which the package's rules come down to: reverse the host without
-# its www, lower case, single slashes and none at the end, needless escapes
-# undone, a sorted query. Left out is what it treats in any other way: dot
-# segments, session ids (in parentheses or after a semicolon), hosts in
-# digits, blanks, fragments, and escapes of what would make one of these.
+# URLs for which the package's rules amount to: reverse the host without its
+# www, lower case, single slashes and none at the end, undo needless escapes,
+# sort the query. Excluded are URLs that it treats in any other way: with dot
+# segments, session ids (in parentheses or after a semicolon), numeric hosts,
+# blanks, fragments, and escapes of characters that would make one of these.
 _ORIGIN = re.compile(
     r"(https?)://(?:[Ww]{3}[0-9]*+\.)?"
     r"((?:[A-Za-z0-9_-]++\.)*[A-Za-z][A-Za-z0-9-]*+)(?::([1-9][0-9]{0,3}))?"
@@ -60,16 +60,16 @@ def urlkey(url: str) -> str:
     if "%" in query:
         query = _NEEDLESS_ESCAPE.sub(_unescaped, query)
     query = query.lower()
-    # `in` thrice is a quarter of the time of `any` or an expression
+    # three times `in` takes a quarter of the time of `any` or a regular expression
     if "sid=" in query or "sessionid" in query or "cfid=" in query:
         return _by_package(url)
     return f"{key}?{_sorted(query) if '&' in query else query}"
 
 
 def with_scheme(url: str) -> str:
-    """Return a typed URL, such as `example.org:80`, with its missing scheme added.
+    """Add the missing scheme to a typed URL, such as `example.org:80`.
 
-    Without a scheme, `surt` takes the host for the scheme.
+    Without it, `surt` would take the host for the scheme.
     """
     return f"http://{url}" if _HOST_AND_PORT.match(url) else url
 
@@ -79,7 +79,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _start(origin: str) -> str:
-    """Return how the urlkeys of a scheme, host and port begin, "" where these are not plain."""
+    """Return the start of the urlkeys of a scheme, host and port, "" if these are not plain."""
     plain = _ORIGIN.fullmatch(origin)
     if plain is None:
         return ""
@@ -100,7 +100,7 @@ def _name_and_value(parameter: str) -> list[str]:
 
 
 def _by_package(url: str) -> str:
-    # imported here because the package takes longer to load than most files to index
+    # Imported late: the package takes longer to load than most files to index.
     from nwx.values.surt_package import package_urlkey
 
     return package_urlkey(url)
@@ -112,7 +112,7 @@ METHODS_WITH_QUERY = frozenset(("POST", "PUT"))
 
 
 def with_method_query(url: str, method: str, content_type: str, body: bytes) -> str:
-    """Return a URL with the method and the body of a request as its query."""
+    """Return a URL with method and body of a request appended to its query."""
     query = body_query(content_type, body) if method in METHODS_WITH_QUERY else ""
     joint = "&" if "?" in url else "?"
     return f"{url}{joint}__wb_method={method}" + (f"&{query}" if query else "")
@@ -121,8 +121,8 @@ def with_method_query(url: str, method: str, content_type: str, body: bytes) -> 
 def method_prefix(urlkey: str) -> str:
     """Return the urlkey prefix of a URL's requests with a body, from the URL's urlkey.
 
-    Parameters are sorted in a urlkey: the prefix includes the URL's parameters that sort before the
-    method. Bodies with parameters that sort before it (names beginning with a digit) are not
+    Parameters are sorted in a urlkey, so the prefix includes the URL's parameters that sort before
+    the method. Bodies with parameters that sort before it (names beginning with a digit) are not
     covered.
     """
     address, _, query = urlkey.partition("?")
@@ -131,7 +131,7 @@ def method_prefix(urlkey: str) -> str:
 
 
 def body_query(content_type: str, body: bytes) -> str:
-    """Return the body of a request in the form of a query, cut at 4096 characters."""
+    """Return the body of a request as a query string, cut at 4096 characters."""
     if content_type.startswith("application/x-www-form-urlencoded"):
         query = _form(body)
     elif content_type.startswith("multipart/"):
@@ -160,7 +160,7 @@ def _form(body: bytes) -> str:
 def _multipart(content_type: str, body: bytes) -> str:
     if "boundary=" not in content_type:
         return _binary(body)
-    # takes 5 ms to load, and is rarely needed
+    # Imported late: it takes 5 ms to load, and is rarely needed.
     from email.parser import BytesParser
     from email.policy import HTTP
 

@@ -1,4 +1,4 @@
-"""URLs as in records: cleaned, split into host and domain; kinds of links between them."""
+"""URLs of records: cleaning, host, domain and words; and the kinds of links."""
 
 import ipaddress
 import re
@@ -9,7 +9,8 @@ from urllib.parse import unquote
 from nwx.errors import UrlError
 
 MAX_URL_CHARACTERS = 16_384
-"""Longer ones are no addresses but payloads (`data:`), and no engine can look them up."""
+"""The maximum length of a URL; longer ones contain data (`data:`), and engines cannot look them up.
+"""
 
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\ud800-\udfff]")
 _HOST = re.compile(
@@ -19,7 +20,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 
 
 class UrlParts(NamedTuple):
-    """Host, domain and suffix of a URL; "" if missing."""
+    """The host, registrable domain and public suffix of a URL; "" if missing."""
 
     host: str
     domain: str
@@ -30,11 +31,11 @@ _NOWHERE = UrlParts("", "", "")
 
 
 def clean_url(raw: bytes | str) -> str:
-    """Return the URL of a record, fit for one field of a CDX line.
+    """Return the cleaned URL of a record, usable as a field of a CDX line.
 
     Removes surrounding blanks and the angle brackets of old wget, and percent-encodes blanks and
-    control characters inside. Bytes are decoded as UTF-8, or else as ISO 8859-1. Raises UrlError on
-    an empty or an overlong one.
+    control characters inside. Bytes are decoded as UTF-8, or else as ISO 8859-1. Raises UrlError if
+    it is empty or too long.
     """
     url = raw if isinstance(raw, str) else decoded_url(raw)
     is_usual = url.isascii() and url.isprintable() and " " not in url and url[:1] != "<"
@@ -56,7 +57,7 @@ def clean_url(raw: bytes | str) -> str:
 
 
 def decoded_url(raw: bytes) -> str:
-    """Return the bytes of a URL as text: UTF-8, or else ISO 8859-1."""
+    """Return the bytes of a URL as text, decoded as UTF-8, or else as ISO 8859-1."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,9 +75,9 @@ _USUAL_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "
 
 
 def host_with_port(url: str) -> str:
-    """Return the host of a URL, with its port unless that is the usual one of the scheme.
+    """Return the host of a URL, with its port unless it is the scheme's default.
 
-    This is a server to a crawler: what delays, limits, counts and alerts are about.
+    Crawlers apply delays, limits, counts and alerts to servers identified in this way.
     """
     found = _HOST.match(url)
     if not found:
@@ -91,7 +92,7 @@ def host_with_port(url: str) -> str:
 def host_parts(host: str) -> UrlParts:
     """Return a host in normal form (lower case, IDNA) with its domain and public suffix.
 
-    An IP address is its own domain and has no suffix, so that its captures can be counted by site.
+    An IP address is its own domain, so that its captures can be counted by site, and has no suffix.
     """
     host = host.lower().strip(".")
     if _is_address(host):
@@ -106,7 +107,7 @@ def host_parts(host: str) -> UrlParts:
 
 @cache
 def _suffixes() -> Any:
-    # Imported here: few commands cut hosts into domains.
+    # Imported late: few commands need domains.
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList()
@@ -140,21 +141,21 @@ IMG, SCRIPT, STYLESHEET, ICON = "img", "script", "stylesheet", "icon"
 FRAME, MEDIA, CSS = "frame", "media", "css"
 CANONICAL, ALTERNATE, LINK = "canonical", "alternate", "link"
 OUTLINK = "outlink"
-"""What only a metadata record of a crawler names, found in a script or guessed."""
+"""The kind of links that only a crawler's metadata record names, found in a script or guessed."""
 
 EMBEDDED = frozenset({IMG, SCRIPT, STYLESHEET, ICON, FRAME, MEDIA, CSS})
-"""Kinds of what a browser loads to show a page; `css` is a `url()` of a style sheet, such as a
-background or a font, and `media` is audio, video, tracks and plug-in objects."""
+"""Kinds of resources that a browser loads to show a page; `css` is a `url()` of a style sheet, such
+as a background or a font, and `media` is audio, video, tracks and plug-in objects."""
 
 NAVIGATIONAL = frozenset({A, AREA, REFRESH})
-"""Kinds of links that lead to another page; a form leads to one only with its values."""
+"""Kinds of links to another page; forms are not included, as they need values."""
 
 KINDS = (
     *(A, AREA, REFRESH, FORM),
     *(IMG, SCRIPT, STYLESHEET, ICON, FRAME, MEDIA, CSS),
     *(CANONICAL, ALTERNATE, LINK),
 )
-"""All kinds that are counted by themselves; `link` is a `<link>` of any other relation."""
+"""All kinds that are counted separately; `link` is a `<link>` with any other relation."""
 
 _OLDER = {
     "body": IMG,
@@ -163,11 +164,11 @@ _OLDER = {
     "meta": REFRESH,
     **dict.fromkeys(("audio", "video", "source", "track", "embed", "object"), MEDIA),
 }
-"""Archives of older versions have the names of elements as kinds."""
+"""Kinds by element name, which archives of older versions have as kinds."""
 
 
 def present_kind(kind: str) -> str:
-    """Return the kind of a stored link; archives of older versions have names of elements."""
+    """Return the current name of a stored link's kind, which may be of an older version."""
     return _OLDER.get(kind, kind)
 
 
@@ -189,12 +190,12 @@ def _host_of_head(head: str) -> str:
 
 
 def domain_of_host(host: str) -> str:
-    """Return the registrable domain of a host, the host itself where it has none."""
+    """Return the registrable domain of a host, the host itself if it has none."""
     return host_parts(host).domain or host
 
 
 def head_of_host(host: str) -> str:
-    """Return how the urlkeys of a host begin, up to its bracket or port: `org,example`."""
+    """Return the start of a host's urlkeys, before the bracket or port: `org,example`."""
     return host if host.startswith("[") else ",".join(reversed(host.split(".")))
 
 
@@ -203,11 +204,11 @@ _ADDRESS = re.compile(r"(?:www\.)?((?:[^\W_](?:[\w-]*[^\W_])?\.)+[^\W\d_]{2,}(?:
 
 
 def url_words(url: str) -> str:
-    """Return the words of a URL apart by blanks, percent-encoding undone."""
+    """Return the words of a URL, decoded and separated by blanks."""
     return _ASCII_SIGNS.sub(" ", unquote(url)).strip()
 
 
 def address_words(text: str) -> str:
-    """Return the words of an address without its scheme (`example.org/page`), "" of all else."""
+    """Return the words of an address without a scheme (`example.org/page`), "" for other texts."""
     found = _ADDRESS.fullmatch(text)
     return url_words(found[1]) if found else ""
