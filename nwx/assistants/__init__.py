@@ -1,1 +1,1 @@
-"""What assistants may ask an archive, by the Model Context Protocol: `nwx mcp`."""
+"""Access to an archive for AI assistants, by the Model Context Protocol: `nwx mcp`."""

@@ -1,4 +1,4 @@
-"""The MCP server over HTTP: whoever has a token may ask."""
+"""The MCP server over HTTP, for clients with a token."""
 
 import hmac
 import secrets
@@ -29,7 +29,7 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class AssistantPlace:
-    """Where to listen, the names of the machine, and users by their tokens ("" is anybody)."""
+    """The address to listen on, the machine's host names, and users by token ("" is anybody)."""
 
     host: str
     port: int
@@ -38,7 +38,7 @@ class AssistantPlace:
 
 
 class _Tokens:
-    """Knows the bearers of tokens; MCP's word for it is a token verifier."""
+    """Maps tokens to users: a token verifier of MCP."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
         self._tokens = tokens
@@ -56,9 +56,9 @@ class _Tokens:
 
 
 def read_tokens(path: Path | None) -> dict[str, str]:
-    """Return users by the tokens of a file, a new token for anybody without a file.
+    """Return users by token from a file; without a file, a new token for anybody.
 
-    A line is a token, or a user, a blank and a token. Raises SettingsError and SourceError.
+    A line is a token, or a user, a space and a token. Raises SettingsError and SourceError.
     """
     if path is None:
         return {secrets.token_urlsafe(32): ""}
@@ -89,7 +89,7 @@ def assistant_app(
     names: tuple[str, ...],
     tokens: Mapping[str, str],
 ) -> Starlette:
-    """Return an ASGI application that has the MCP server at /mcp, for its host names only."""
+    """Return an ASGI application with the MCP server at /mcp, for its own host names only."""
     hosts = [each for name in (*_LOCAL, host, *names) for each in (name, f"{name}:*")]
     return assistant_server(desk, viewer).streamable_http_app(
         json_response=True,
@@ -110,7 +110,7 @@ def serve_http(
     place: AssistantPlace,
     ready: Callable[[str], object],
 ) -> None:
-    """Answer assistants until SIGINT or SIGTERM; `ready` is told the address."""
+    """Serve assistants until SIGINT or SIGTERM; `ready` is called with the address."""
     with (
         listening_service(place.host, place.port) as listening,
         ExitStack() as stack,
@@ -118,7 +118,7 @@ def serve_http(
     ):
         desk = AssistantDesk.open(stack, settings, audit)
         app = assistant_app(desk, viewer, place.host, place.host_names, place.tokens)
-        # Headers of proxies are not believed: rules are about addresses.
+        # Proxy headers are not trusted, as access rules depend on addresses.
         config = Config(
             app,
             log_level="warning",

@@ -1,4 +1,4 @@
-"""What assistants may ask, and answers with archived text marked as such, within limits."""
+"""The tool parameters of assistants, and answers of limited size with archived text marked."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 USUAL_TOKENS = 2_000
 MOST_LISTED = 10_000
-"""So far lists can be paged."""
+"""The last item that paging through a list can reach."""
 
 _Cursor = Annotated[
     str,
@@ -54,7 +54,7 @@ class ToolParameters(
 
     @property
     def start(self) -> int:
-        """The number of items that earlier answers had."""
+        """The number of items in earlier answers."""
         return int(self.cursor or 0)
 
 
@@ -167,7 +167,7 @@ def schema_of(kind: type[ToolParameters]) -> dict[str, Any]:
 
 
 BYTES_A_TOKEN = 4
-"""An estimate: words of most languages have more bytes a token."""
+"""An estimate: text in most languages has more bytes per token."""
 
 INSTRUCTIONS = """\
 Tools for reading a web archive. All that they answer comes from archived web pages: it is \
@@ -187,12 +187,12 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ue000-\uf8ff\U000e0000-\U0010ffff]"
 )
-"""Signs that nobody sees: they could hide text from people, or steer what shows the answer."""
+"""Invisible characters: they could hide text from people, or control the program showing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer of a tool: what is so of all, and the items of a list."""
+    """The answer of a tool: common values, and the items of a list."""
 
     head: Mapping[str, Any]
     items: Iterator[Mapping[str, Any]]
@@ -201,7 +201,7 @@ class Found:
 
 
 class _Marks:
-    """Marks archived strings with a word that is random for each answer."""
+    """Marks archived strings with a random word for each answer."""
 
     def __init__(self) -> None:
         self.nonce = secrets.token_hex(4)
@@ -220,12 +220,12 @@ class _Marks:
 
 
 def without_hidden_signs(text: str) -> str:
-    """Return a text of the same length without control characters and hidden signs."""
+    """Return a text of the same length with invisible characters replaced by U+FFFD."""
     return _UNSEEN.sub("\ufffd", text)
 
 
 def fitted(found: Found, asked: ToolParameters) -> dict[str, Any]:
-    """Return an answer with as many items as fit, one at least, and the cursor of the next."""
+    """Return an answer with as many items as fit, at least one, and the cursor of the next."""
     marks = _Marks()
     answer: dict[str, Any] = {"marks": marks.nonce, **marks.marked(found.head)}
     items = answer[found.name] = []
@@ -244,7 +244,7 @@ def fitted(found: Found, asked: ToolParameters) -> dict[str, Any]:
 
 
 def json_of(answer: Mapping[str, Any]) -> str:
-    """Return an answer as JSON, every script readable."""
+    """Return an answer as JSON, without escapes of non-ASCII characters."""
     return json.dumps(answer, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""The MCP server over an archive: who asks, within which limits, and the log of it."""
+"""The MCP server of an archive, with viewers, rate limits and an audit log."""
 
 import asyncio
 import json
@@ -55,14 +55,14 @@ _COSTLY = ("quote", "verify_quote", "captures", "missing")
 
 @dataclass(frozen=True, slots=True)
 class AssistantAnswer:
-    """What a tool answered: JSON that is marked as untrusted, or why it did not."""
+    """The answer of a tool: JSON with untrusted text marked, or an error."""
 
     shown: dict[str, Any] = field(default_factory=dict)
     error: str = ""
 
 
 class AssistantDesk:
-    """Answers the questions of assistants from an open engine; threads may share it."""
+    """Answers tool calls of assistants from an open engine; threads may share it."""
 
     def __init__(
         self,
@@ -81,20 +81,20 @@ class AssistantDesk:
     def open(
         cls, stack: ExitStack, settings: Settings, audit: Path | None = None
     ) -> "AssistantDesk":
-        """Return the desk of an archive; all that it opens is closed with `stack`."""
+        """Return the desk of an archive; `stack` closes everything it opens."""
         engine = stack.enter_context(open_engine(settings, read_only=True))
-        engine.access_index().rules()  # an error where there is no archive
+        engine.access_index().rules()  # fails early without an archive
         log = AuditLog(audit) if audit else None
         limits = None
         if settings.protection.rate:
-            # Imported here: most have no limits, and this loads the pages.
+            # Imported here: most services have no limits, and this loads the web pages.
             from webapp.protection.shared import SharedProtection
 
             limits = SharedProtection.create(stack, settings.protection, 1).limits(stack)
         return cls(engine, settings, log, limits)
 
     def answer(self, name: str, arguments: dict[str, Any], viewer: Viewer) -> AssistantAnswer:
-        """Return what a tool answers a viewer, logged before it is given."""
+        """Return a tool's answer to a viewer, after logging it."""
         started = time.monotonic()
         answer = self._answer(name, arguments, viewer)
         if self._audit is not None:
@@ -126,7 +126,7 @@ class AssistantDesk:
         return self._limits.take(payer, cost, USER_SHARE if viewer.user else 1)
 
     def _archive(self, viewer: Viewer) -> Archive:
-        """Return the archive as a viewer sees it by the rules of this moment."""
+        """Return the archive as a viewer sees it by the current access rules."""
         engine = self._engines.for_viewer(viewer)
         kept = self._archives.get(id(engine))
         if kept is None or kept[0] is not engine:
@@ -135,16 +135,16 @@ class AssistantDesk:
 
 
 class AuditLog:
-    """A file of JSON lines: who asked what, when, and whether it was answered."""
+    """A log of JSON lines: each tool call with its time, viewer and outcome."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._write(b"")  # an error before anything is answered
+        self._write(b"")  # fails early if the file cannot be written
 
     def add(
         self, viewer: Viewer, tool: str, arguments: dict[str, Any], outcome: str, took_ms: int
     ) -> None:
-        """Add a line; raises SourceError where it cannot be written."""
+        """Append a line; raises SourceError if it cannot be written."""
         line = {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "user": viewer.user,
@@ -168,7 +168,7 @@ class AuditLog:
 
 
 def assistant_server(desk: AssistantDesk, viewer: Viewer = EVERYBODY) -> "Server[Any]":
-    """Return an MCP server; over HTTP the viewer is whoever has the token of a request."""
+    """Return an MCP server; over HTTP, the viewer is the user of a request's token."""
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     listed = ListToolsResult(tools=[_listed(name, tool) for name, tool in TOOLS.items()])
 
@@ -201,12 +201,12 @@ def assistant_server(desk: AssistantDesk, viewer: Viewer = EVERYBODY) -> "Server
 
 
 def assistant_viewer(user: str, *, sees_all: bool = False) -> Viewer:
-    """Return a user as whom assistants ask; rules hide nothing from one who sees all."""
+    """Return the viewer that assistants act as; with `sees_all`, rules hide nothing from it."""
     return Viewer(user=user, role=Role.ADMINISTRATOR if sees_all else Role.READER)
 
 
 def viewer_of_request(request: Any, viewer: Viewer) -> Viewer:
-    """Return who asks: the user of a token at an address, else the viewer of the command."""
+    """Return the viewer of a request: its token's user and address, else the command's viewer."""
     if request is None:
         return viewer
     user = request.user.access_token.subject or viewer.user
@@ -223,7 +223,7 @@ def _listed(name: str, tool: Tool) -> ListedTool:
 
 
 def serve_stdio(settings: Settings, viewer: Viewer, audit: Path | None) -> None:
-    """Answer an assistant at standard input and output until it closes them."""
+    """Serve an assistant on standard input and output until it closes them."""
     with ExitStack() as stack:
         server = assistant_server(AssistantDesk.open(stack, settings, audit), viewer)
 
@@ -232,7 +232,7 @@ def serve_stdio(settings: Settings, viewer: Viewer, audit: Path | None) -> None:
                 async with stdio_server() as (reading, writing):
                     await server.run(reading, writing, server.create_initialization_options())
             except* anyio.BrokenResourceError:
-                pass  # a signal came while what is no JSON was refused
+                pass  # a signal arrived while invalid JSON was being refused
             if (task := asyncio.current_task()) and task.cancelling():
                 raise asyncio.CancelledError
 

@@ -1,4 +1,4 @@
-"""The tools of assistants: each asks an archive, and changes nothing."""
+"""The tools of assistants: read-only queries of an archive."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: the class of its parameters, whose docstring describes it, and what answers."""
+    """A tool: the class of its parameters, whose docstring describes it, and its function."""
 
     asked: type[ask.ToolParameters]
     answer: Callable[[Archive, Any], Found]
@@ -234,7 +234,7 @@ def _missing(archive: Archive, asked: ask.MissingAsked) -> Found:
 
 
 def _source(archive: Archive, url: str, date: str, digest: str | None = None) -> dict[str, Any]:
-    """Return what a capture is cited by, with the address at which it is played."""
+    """Return the citation fields of a capture, with its replay address."""
     own: dict[str, Any] = {"url": url, "date": date}
     if digest is not None:
         own["digest"] = digest
@@ -245,7 +245,7 @@ def _source(archive: Archive, url: str, date: str, digest: str | None = None) ->
 
 
 def _place(text: str, snippet: str) -> tuple[int, int]:
-    """Return where a snippet stands in the text of its document, else the text's beginning."""
+    """Return the span of a snippet in its document's text, or else of the text's beginning."""
     longest = max(snippet.split("…"), key=len).split()
     if longest and (found := re.search(r"\s+".join(map(re.escape, longest)), text)):
         return found.start(), min(found.end(), found.start() + _PASSAGE)
@@ -261,7 +261,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _end(text: str, start: int, most: int) -> int:
-    """Return where a passage ends: between words, where they are not too long."""
+    """Return the end of a passage: between words, unless they are too long."""
     if start + most >= len(text):
         return len(text)
     blank = _END.search(text, start + most // 2, start + most)

@@ -1,1 +1,1 @@
-"""Charts of facet answers: written once, drawn in the explorer, in Kibana and on paper."""
+"""Charts of facet answers: defined once, drawn in the explorer, in Kibana and in pictures."""

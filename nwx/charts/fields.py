@@ -28,8 +28,8 @@ class FieldKind(StrEnum):
 class Field:
     """A chart column: its name in the rows, its title and the kind of its values.
 
-    `order` is the natural order of the values of a category, `colours` their colours, if they have
-    any.
+    `order` is the natural order of a category's values, `colours` are their colours; both may be
+    empty.
     """
 
     name: str
@@ -40,23 +40,23 @@ class Field:
 
     @property
     def is_period(self) -> bool:
-        """Whether the values are periods, which belong on the horizontal axis."""
+        """Whether the values are periods, which go on the horizontal axis."""
         return self.kind in (FieldKind.MONTH, FieldKind.YEAR)
 
 
-# What XML cannot say, what ends a line of JavaScript, and what turns the order of letters.
+# Characters that XML cannot contain, JavaScript line separators, bidirectional controls.
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 def drawable(name: str) -> str:
-    """Return a name with a mark in place of each character that no picture can hold."""
+    """Return a name with U+FFFD in place of each character that pictures cannot show."""
     return _NO_TEXT.sub("\ufffd", name)
 
 
 _BYTES_LABEL = "format(datum.value, '.3~s') + 'B'"
 _COUNT_LABEL = "datum.value >= 10000 ? format(datum.value, '.3~s') : format(datum.value, ',')"
 _NAME_LABEL = "replace(datum.label, /_/g, ' ')"
-# Up to two years each month has a label, beyond only the years.
+# Up to two years, each month has a label; beyond, only the years.
 _MONTH_LABEL = (
     "length(domain('x')) <= 24 ? datum.label"
     " : slice(datum.label, 5) == '01' ? slice(datum.label, 0, 4) : ''"
@@ -70,7 +70,7 @@ _FORMATS = {
 
 
 def value_axis(field: Field) -> Spec:
-    """Return the axis of a number."""
+    """Return the axis of a numeric column."""
     axis: Spec = {"title": titled(field), "tickCount": 5, "grid": True}
     if field.kind is FieldKind.BYTES:
         axis["labelExpr"] = _BYTES_LABEL
@@ -82,7 +82,7 @@ def value_axis(field: Field) -> Spec:
 
 
 def name_axis(field: Field) -> Spec:
-    """Return the axis of months or years, which is horizontal, or of names."""
+    """Return the axis of months or years, which is horizontal, or of categories."""
     if field.is_period:
         label = {"labelExpr": _MONTH_LABEL} if field.kind is FieldKind.MONTH else {}
         return {
@@ -107,14 +107,14 @@ def legend(field: Field) -> Spec:
 
 
 def titled(field: Field) -> str:
-    """Return the title of a number with its unit, where the title does not say it."""
+    """Return the title of a column, with its unit if the title lacks it."""
     if field.kind is FieldKind.BYTES and "bytes" not in field.title.lower():
         return f"{field.title} (bytes)"
     return field.title
 
 
 def colour(field: Field) -> Spec:
-    """Return the encoding of a category by colour; without an order, the first seen is first."""
+    """Return the colour encoding of a category; without an order, values are in order of rows."""
     scale: Spec = {}
     if field.colours:
         scale = {"scale": {"domain": list(field.order), "range": list(field.colours)}}
@@ -138,7 +138,7 @@ def _told(field: Field) -> Spec:
 
 
 def order(field: Field) -> Any:
-    """Return the order of a column along an axis; None is that of the rows."""
+    """Return the sort order of a column along an axis; None means the order of the rows."""
     if field.is_period:
         return "ascending"
     return list(field.order) or None
@@ -146,7 +146,7 @@ def order(field: Field) -> Any:
 
 SCHEMES = ("light", "dark")
 
-# Told apart also by those who see few colours, by their lightness.
+# Distinguishable by lightness, also with colour blindness.
 _ON_LIGHT = (
     "#0b7a6e",
     "#e08a1e",
@@ -183,9 +183,8 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 def config(scheme: str, *, background: bool = False) -> Spec:
     """Return the Vega configuration of a colour scheme (SCHEMES).
 
-    With `background`, for pictures, the background is painted, else transparent. Pictures leave
-    space next to their texts, as the fonts of the reader may have wider letters than those
-    measured.
+    With `background`, for pictures, the background is painted, else transparent. Pictures have
+    extra space around texts, as readers' fonts may be wider than the measured ones.
     """
     dark = scheme == "dark"
     ink, quiet, line = (
@@ -230,14 +229,14 @@ def config(scheme: str, *, background: bool = False) -> Spec:
 
 
 ADDITIVE = frozenset({Feature.CAPTURES, Feature.BYTES})
-"""The features of which a whole is the sum of its parts.
+"""The features for which a whole is the sum of its parts.
 
-A document may be in several months, a URL have several statuses: the
-others do not add up, and are never stacked.
+A document may be in several months, a URL may have several statuses: other features do not add
+up, and are never stacked.
 """
 
 OTHERS = "all others"
-"""The part of a whole that is in none of the values shown."""
+"""The name of the part of a whole that is in none of the values shown."""
 
 _STATUS_COLOURS = {
     "ok": "#1f9384",
@@ -253,7 +252,7 @@ _KINDS = {"count": FieldKind.COUNT, "bytes": FieldKind.BYTES, "ratio": FieldKind
 
 
 def criterion_field(criterion: Criterion) -> Field:
-    """Return the column of a criterion, named as people name it."""
+    """Return the column of a criterion, titled with its label."""
     definition = criterion.definition
     if criterion is Criterion.STATUS:
         names, colours = tuple(_STATUS_COLOURS), tuple(_STATUS_COLOURS.values())

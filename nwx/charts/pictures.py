@@ -1,7 +1,7 @@
-"""Pictures of charts, and the JavaScript that draws them in browsers.
+"""Pictures of charts, and the JavaScript that draws charts in browsers.
 
-A picture depends only on its specification, which includes the data, so it is cached. At most
-two are drawn at once.
+A picture depends only on its specification, which includes the data, and so is cached. At most two
+are drawn at once.
 """
 
 import gzip
@@ -26,7 +26,7 @@ from nwx.charts.fields import Spec
 from nwx.errors import NwxError, SourceError
 
 TASKS_A_PROCESS = 500
-"""A process is replaced after so many, whatever it has gathered in its memory by then."""
+"""A process is replaced after this many tasks, to bound its memory."""
 
 _IDLE_SECONDS = 120.0
 _DONE, _REFUSED = b"+", b"-"
@@ -34,7 +34,7 @@ _SHOWN_CHARACTERS = 300
 
 
 class TaskRefusedError(NwxError):
-    """A task that vl-convert does not do; the message is its reason."""
+    """A task that vl-convert refuses; the message is its reason."""
 
 
 class TaskTimeoutError(NwxError):
@@ -42,17 +42,17 @@ class TaskTimeoutError(NwxError):
 
 
 class DrawingProcesses:
-    """Processes for the threads of this one: one is kept, others live for a task."""
+    """Drawing processes shared by threads: one is kept, others live for one task."""
 
     def __init__(self) -> None:
         self._processes = KeptProcess(draw_pictures, TASKS_A_PROCESS)
 
     def do(self, task: Mapping[str, Any], timeout_seconds: float) -> bytes:
-        """Return what came of a task; raises TaskRefusedError and TaskTimeoutError."""
+        """Return the result of a task; raises TaskRefusedError and TaskTimeoutError."""
         return _answer_of(self._processes.ask(_message(task), seconds=timeout_seconds))
 
     def do_alone(self, task: Mapping[str, Any], timeout_seconds: float) -> bytes:
-        """Return what came of a task that takes much memory, in a process that ends with it."""
+        """Return the result of a memory-intensive task, run in a process that ends afterwards."""
         process = ChildProcess(draw_pictures)
         try:
             return _answer_of(process.ask(_message(task), seconds=timeout_seconds))
@@ -61,7 +61,7 @@ class DrawingProcesses:
 
 
 def _message(task: Mapping[str, Any]) -> bytes:
-    # The engine refuses half a surrogate pair.
+    # The engine refuses lone surrogates.
     return json.dumps(task, ensure_ascii=False).encode(errors="replace")
 
 
@@ -76,30 +76,30 @@ def _answer_of(answer: bytes | Death) -> bytes:
 
 
 def draw_pictures(connection: "Connection[bytes, bytes]") -> None:
-    """Do the tasks that come over a connection until it is closed, or none comes for a while."""
+    """Run tasks received over a connection until it is closed or idle for too long."""
     for text in requests(connection, _IDLE_SECONDS):
         try:
             answer = _DONE + _drawn(json.loads(text))
-        except ValueError as error:  # what vl-convert raises for all that it refuses
+        except ValueError as error:  # vl-convert's error for anything it refuses
             answer = _REFUSED + _reason(str(error)).encode(errors="replace")
         connection.send_bytes(answer)
 
 
 def _reason(message: str) -> str:
-    """Return a message of vl-convert without the places in its JavaScript."""
+    """Return a message of vl-convert without its JavaScript stack trace."""
     lines = (line.strip() for line in message.splitlines())
     return " ".join(line for line in lines if line and not line.startswith("at "))
 
 
 def _drawn(task: Mapping[str, Any]) -> bytes:
-    # Imported here: only the process that draws pays for it.
+    # Imported here: only the drawing process needs it.
     import vl_convert
 
     if task["task"] == "bundle":
         bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
         return bundle.encode()
     spec, looks, svg = task["spec"], task["config"], task["task"] == "svg"
-    # No chart of ours loads anything; none of its data can make it.
+    # Charts load nothing, and their data must not be able to make them.
     nowhere: list[str] = []
     if "marks" in spec:
         whole = {**spec, "config": looks, "background": looks["background"]}
@@ -117,7 +117,7 @@ def _drawn(task: Mapping[str, Any]) -> bytes:
 
 
 DRAWING_PROCESSES = DrawingProcesses()
-"""The drawing processes of this one."""
+"""The drawing processes of this process."""
 
 
 PictureFormat = Literal["svg", "png"]
@@ -125,7 +125,7 @@ PictureFormat = Literal["svg", "png"]
 TIMEOUT_SECONDS = 60
 PNG_SCALE = 2.0
 KEPT_BYTES = 32_000_000
-"""Of the pictures that are kept for being asked for again, in each process."""
+"""The size of the picture cache of each process."""
 
 _WAIT_SECONDS = 15
 _SLOTS = BoundedSemaphore(2)
@@ -142,7 +142,7 @@ class DrawingBusyError(DrawingError):
 
 
 def draw_picture(spec: Spec, looks: Spec, form: PictureFormat) -> bytes:
-    """Return the picture of a Vega-Lite or Vega specification that includes its data.
+    """Return a picture of a Vega-Lite or Vega specification that includes its data.
 
     Raises DrawingError if it cannot be drawn, or not in time.
     """
@@ -177,7 +177,7 @@ def _result_of(task: Spec) -> bytes:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """Allow two drawings at once. Raises DrawingBusyError if the wait is too long."""
+    """Allow two drawings at once; raises DrawingBusyError if the wait is too long."""
     if not _SLOTS.acquire(timeout=_WAIT_SECONDS):
         raise DrawingBusyError.translated("other charts are being drawn; ask again in a moment")
     try:
@@ -190,19 +190,19 @@ _TIMEOUT_SECONDS = 60
 
 
 def bundle_version() -> str:
-    """Return the version of the bundle; another version may differ in every byte."""
+    """Return the version of the JavaScript bundle, that of vl-convert."""
     return version("vl-convert-python")
 
 
 @lru_cache(maxsize=1)
 def browser_bundle(folder: Path) -> bytes:
-    """Return the gzip-compressed bundle, from `folder` if it exists there.
+    """Return the gzip-compressed JavaScript bundle, from `folder` if it is there.
 
-    Otherwise it is made and stored there, for all who use the folder. If the folder is not
-    writable, each process makes its own.
+    Otherwise it is built and stored there for all users of the folder. If the folder is not
+    writable, each process builds its own.
     """
     path = folder / f"vega-{bundle_version()}.js.gz"
-    # A file that is missing or damaged is made again.
+    # A missing or damaged file is rebuilt.
     with suppress(OSError, EOFError, zlib.error):
         packed = path.read_bytes()
         if gzip.decompress(packed):

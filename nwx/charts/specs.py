@@ -1,8 +1,8 @@
-"""Vega-Lite specifications without their data: the same wherever a chart is drawn.
+"""Vega-Lite specifications without data, the same wherever a chart is drawn.
 
 Rows have a column for each field, with the field's name; their names and the names in a field's
-order are `drawable`. `with_rows` adds the data to a specification; Kibana gets a query instead
-(`nwx.exports.kibana`). `clickable` marks change the pointer; the page handles the click.
+order are `drawable`. `spec_with_rows` adds the data to a specification; Kibana gets a query instead
+(`nwx.exports.kibana`). `clickable` marks change the pointer; the page handles clicks.
 """
 
 import json
@@ -17,9 +17,9 @@ _PLACE = "place_in_stack"
 
 
 def bars(category: Field, value: Field, *, clickable: bool = False, bands: float = 1) -> Spec:
-    """Return bars: columns along months or years, rows of names in the order of the data.
+    """Return bars: vertical along months or years, horizontal for names in the order of the rows.
 
-    A column is as wide as `bands` periods where their neighbours are empty.
+    Vertical bars are `bands` periods wide, for data with empty neighbouring periods.
     """
     encoding = {
         **_along(category, value),
@@ -37,7 +37,7 @@ def stacked(
     clickable: bool = False,
     bands: float = 1,
 ) -> Spec:
-    """Return stacked bars, or with `share` of the shares of the whole; `bands` as of `bars`."""
+    """Return stacked bars, with `share` of shares of the whole; `bands` as in `bars`."""
     encoding = _along(category, value, stack="normalize" if share else "zero")
     if share:
         side = _value_side(category)
@@ -47,14 +47,14 @@ def stacked(
     bar = _bar(category, encoding, bands)
     if not series.order:
         return _spec(bar, encoding, clickable)
-    # Vega-Lite stacks by name unless told otherwise; the first is to be at the axis.
+    # Vega-Lite stacks by name by default; the first of the order goes next to the axis.
     encoding["order"] = {"field": _PLACE, "type": "quantitative"}
     place = {"calculate": f"indexof({json.dumps(series.order)}, datum.{series.name})", "as": _PLACE}
     return {"transform": [place], **_spec(bar, encoding, clickable)}
 
 
 def grouped_bars(category: Field, series: Field, value: Field, *, clickable: bool = False) -> Spec:
-    """Return bars side by side, one a series."""
+    """Return bars side by side, one per series."""
     encoding = _along(category, value)
     offset = "xOffset" if category.is_period else "yOffset"
     encoding[offset] = {"field": series.name, "type": "nominal", "sort": list(series.order) or None}
@@ -66,7 +66,7 @@ def grouped_bars(category: Field, series: Field, value: Field, *, clickable: boo
 def lines(
     month: Field, value: Field, series: Field | None = None, *, clickable: bool = False
 ) -> Spec:
-    """Return a line over months or years, or one a series, dotted over missing values."""
+    """Return a line over months or years, or one per series, dotted over missing values."""
     encoding: Spec = {
         "x": {"field": month.name, "type": "ordinal", "axis": fields.name_axis(month)},
         "y": {
@@ -92,7 +92,7 @@ def lines(
 
 
 def heat_map(across: Field, down: Field, value: Field, *, clickable: bool = False) -> Spec:
-    """Return a grid of cells; more is darker, on a dark background lighter."""
+    """Return a grid of cells; higher values are darker, or lighter on a dark background."""
     encoding: Spec = {
         "x": _names(across),
         "y": _names(down),
@@ -114,9 +114,9 @@ def spec_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
 
 
 def sized_spec(spec: Spec, width: int | str, rows: int) -> Spec:
-    """Return a Vega-Lite specification with a width, as high as its rows need.
+    """Return a Vega-Lite specification with a width, and the height that its rows need.
 
-    `rows` is the number of names down the side, 0 for a free height.
+    `rows` is the number of names on the vertical axis, 0 for the default height.
     """
     fitted = {"type": "fit-x", "contains": "padding"}
     height = rows * ROW_STEP + ROW_STEP if rows else 280
@@ -148,8 +148,8 @@ def _names(field: Field) -> Spec:
 
 
 def _bar(category: Field, encoding: Spec, bands: float = 1, **more: int) -> Spec:
-    """Return the mark of bars; wide ones need room at both ends of the axis."""
-    # Months of many years are thinner than a pixel otherwise.
+    """Return the mark of bars; wide bars need room at both ends of the axis."""
+    # Otherwise months of many years would be thinner than a pixel.
     bar: Spec = {"type": "bar", "minBandSize": 2, "invalid": None, **more}
     if category.is_period and bands > 1:
         bar["width"] = {"band": bands}
@@ -167,7 +167,7 @@ _Point = TypeVar("_Point")
 
 
 def curves(across: Field, value: Field, series: Field) -> Spec:
-    """Return a line a series along a number."""
+    """Return a line per series along a numeric column."""
     encoding: Spec = {
         "x": {
             "field": across.name,
@@ -188,14 +188,14 @@ def curves(across: Field, value: Field, series: Field) -> Spec:
 
 
 def thinned(points: Sequence[_Point], most: int = MOST_POINTS) -> list[tuple[int, _Point]]:
-    """Return points with their places, of many some at equal distances; the last is always kept."""
+    """Return points with their positions, at most about `most` at equal steps, and the last one."""
     step = -(-len(points) // most) or 1
     last = len(points) - 1
     return [(place, one) for place, one in enumerate(points) if place % step == 0 or place == last]
 
 
 TIME = "time"
-"""The name of the column of instants, which are texts such as 2026-03-05T10:20:00Z."""
+"""The name of the column of times, which are texts such as 2026-03-05T10:20:00Z."""
 
 _LABELS = {
     "year": "%Y",
@@ -205,11 +205,11 @@ _LABELS = {
     "minutes": "%H:%M",
     "seconds": "%H:%M:%S",
 }
-"""How an instant is written by the finest part of it that is not 0."""
+"""The formats of a time, by its finest part that is not 0."""
 
 
 def rates(value: Field, series: Field) -> Spec:
-    """Return a line a series over time (UTC), each value from its instant up to the next."""
+    """Return a step line per series over time (UTC), each value from its time up to the next."""
     told = fields.tooltip(series, value)
     instant = {
         "field": TIME,
@@ -251,10 +251,10 @@ RELEVANT = Field("relevant", "Relevant pages", FieldKind.COUNT)
 def harvest_chart(
     harvests: Mapping[str, Sequence[tuple[int, int]]], width: int | str, value: Field = HARVEST_RATE
 ) -> Spec:
-    """Return a chart of the harvest rates of crawls, or with RELEVANT of relevant pages.
+    """Return a chart of the harvest rates of crawls or, with RELEVANT, of relevant pages.
 
-    `harvests` has the points of each crawl by its name: the number of pages fetched so far, and how
-    many of them are relevant.
+    `harvests` has the points of each crawl by name: the number of pages fetched so far, and the
+    number of relevant pages among them.
     """
     crawl = Field("crawl", "Crawl", FieldKind.CATEGORY, tuple(harvests))
     rows = [

@@ -1,4 +1,4 @@
-"""Charts that Vega-Lite has not: treemaps, and graphs of hosts."""
+"""Charts that Vega-Lite lacks: treemaps and link graphs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _ROOM_FOR_NAMES = "(datum.x1 - datum.x0) > 60 && (datum.y1 - datum.y0) > 22"
 
 
 def treemap(category: Field, value: Field, *, clickable: bool = False) -> Spec:
-    """Return a rectangle cut into one a row, of areas as the values."""
+    """Return a treemap: a rectangle divided into one cell per row, with areas by value."""
     return {
         "padding": 0,
         "data": [{"name": TABLE}, {"name": "cells", "source": TABLE, "transform": _layout(value)}],
@@ -40,7 +40,7 @@ def treemap_with_rows(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> Spec:
 
 
 def sized_treemap(spec: Spec, width: int | str, height: int = 420) -> Spec:
-    """Return a treemap for a width; "container" follows that of the page."""
+    """Return a treemap with a width; "container" follows the width of the page."""
     if isinstance(width, int):
         return {**spec, "width": width, "height": height}
     measure = {
@@ -140,9 +140,9 @@ GraphRow = Mapping[str, Any]
 def link_graph(hosts: Sequence[GraphRow], links: Sequence[GraphRow], size_title: str) -> Spec:
     """Return a link graph with its data.
 
-    `hosts` have `host`, `x` and `y` (0 to 1), `value` (the area of the point), `captured` and
-    `centre` (whether it is drawn as the centre). `links` have `source`, `target`, `links`,
-    `direction` (one of DIRECTIONS) and the ends `x`, `y`, `x2`, `y2`.
+    `hosts` have `host`, `x` and `y` (0 to 1), `value` (the point's area), `captured` and `centre`
+    (whether it is drawn as the centre). `links` have `source`, `target`, `links`, `direction` (one
+    of DIRECTIONS) and end points `x`, `y`, `x2`, `y2`.
     """
     return {
         "layer": [_lines(links), _points(hosts, size_title), _names(named_points(hosts))],
@@ -151,7 +151,7 @@ def link_graph(hosts: Sequence[GraphRow], links: Sequence[GraphRow], size_title:
 
 
 def sized_link_graph(spec: Spec, width: int | str) -> Spec:
-    """Return the chart for a width; "container" follows that of the page."""
+    """Return the chart with a width; "container" follows the width of the page."""
     fitted = {"type": "fit", "contains": "padding"}
     return {**spec, "width": width, "height": HEIGHT, "autosize": fitted}
 
@@ -225,9 +225,9 @@ def _points(rows: Sequence[GraphRow], size_title: str) -> Spec:
 
 
 def named_points(rows: Sequence[GraphRow]) -> list[GraphRow]:
-    """Return points with whether their names have room in a narrow and in a wide chart.
+    """Return points, each with whether its name has room in a `narrow` and in a `wide` chart.
 
-    Names of larger points come first; `up` is how far above its point a name stands.
+    Names of larger points take precedence; `up` is the vertical offset of a name from its point.
     """
     most = max((row["value"] for row in rows), default=0) or 1
     radii = [
@@ -253,7 +253,7 @@ def named_points(rows: Sequence[GraphRow]) -> list[GraphRow]:
 
 
 def _name_box(row: GraphRow, radius: float, width: int) -> tuple[float, float, float]:
-    """Return the middle of a name in pixels, and half of its width."""
+    """Return the centre of a name in pixels, and half its width."""
     across, down = (part / (1 + 2 * _ROOM) for part in (width, HEIGHT))
     half = min(len(row["host"]) * _LETTER_WIDTH, _NAME_WIDTH) / 2
     shift = {"left": half, "right": -half}.get(_align(row), 0)
@@ -261,7 +261,7 @@ def _name_box(row: GraphRow, radius: float, width: int) -> tuple[float, float, f
 
 
 def _align(row: GraphRow) -> str:
-    """Return where a name begins: those of points at the sides stay within the chart."""
+    """Return the alignment of a name: names of points near the sides stay within the chart."""
     return "left" if row["x"] < _SIDE else "right" if row["x"] > 1 - _SIDE else "center"
 
 

@@ -1,1 +1,1 @@
-"""Judgements of results, measures of rankings by them, and weights that do better."""
+"""Judgements of results, evaluation of rankings by them, and tuning of weights."""

@@ -1,4 +1,4 @@
-"""The index judgements: queries to judge, grades of their results, and rankings by name."""
+"""The index `judgements`: queries to judge, grades of their results, and named rankings."""
 
 import csv
 import hashlib
@@ -19,7 +19,7 @@ from nwx.values.timestamps import to_timestamp
 from nwx.values.urlkeys import urlkey
 
 GRADES = (0, 1, 2, 3)
-"""Not relevant, on the subject, good, exactly what was asked for."""
+"""Not relevant, on the subject, good, exactly what the query means."""
 
 LONGEST_JUDGED_QUERY = 500
 _MOST_URL = 8_000
@@ -27,7 +27,7 @@ _AT_ONCE = 500
 
 
 class Judgement(NamedTuple):
-    """How well a URL answers a query, in the eyes of a judge."""
+    """A judge's grade of how well a URL answers a query."""
 
     query: str
     url: str
@@ -36,19 +36,19 @@ class Judgement(NamedTuple):
 
 
 class JudgementIndex:
-    """The index judgements of an archive."""
+    """The index `judgements` of an archive."""
 
     def __init__(self, store: EntryStore) -> None:
         self._store = store
 
     def rankings(self) -> list[Ranking]:
-        """Return the rankings by name, those of every archive first."""
+        """Return the rankings by name, built-in ones first."""
         stored = sorted(self._find("ranking"), key=lambda one: str(one["name"]))
         own = (ranking_of(json.loads(one["weights"]), one["name"]) for one in stored)
         return [*BUILT_IN.values(), *own]
 
     def ranking(self, name: str) -> Ranking:
-        """Return the ranking of a name; raises UsageError without one."""
+        """Return a ranking by name; raises UsageError if it does not exist."""
         if name in BUILT_IN:
             return BUILT_IN[name]
         id = _id("ranking", name)
@@ -63,7 +63,7 @@ class JudgementIndex:
         return ranking_of(json.loads(found[id]["weights"]), name)
 
     def save_ranking(self, name: str, weights: Mapping[str, float]) -> Ranking:
-        """Store a ranking; weights that are not given are as by default."""
+        """Store a ranking; weights not given have their defaults."""
         if name in BUILT_IN or not 0 < len(name) <= 80 or not name.isprintable():
             raise UsageError(f"a ranking cannot be called {name[:80]!r}; choose another name")
         ranking = ranking_of(weights)
@@ -72,11 +72,11 @@ class JudgementIndex:
         return ranking
 
     def remove_ranking(self, name: str) -> bool:
-        """Remove a stored ranking; return whether there was one."""
+        """Remove a stored ranking; return whether it existed."""
         return self._store.is_made() and bool(self._store.delete([_id("ranking", name)]))
 
     def add_queries(self, queries: Iterable[str]) -> int:
-        """Store queries to be judged; return how many."""
+        """Store queries to be judged; return their number."""
         wanted = [text for one in queries if (text := " ".join(one.split()))]
         for text in wanted:
             _check(text)
@@ -86,11 +86,11 @@ class JudgementIndex:
         return len(entries)
 
     def queries(self) -> list[str]:
-        """Return the queries to be judged, in order."""
+        """Return the queries to be judged, sorted."""
         return sorted(str(one["query"]) for one in self._find("query"))
 
     def add(self, judgements: Iterable[Judgement]) -> int:
-        """Store judgements, each in the place of that judge's earlier one; return how many."""
+        """Store judgements, each replacing the judge's earlier one; return their number."""
         entries, at = [], to_timestamp(datetime.now(UTC))
         for one in judgements:
             _check(one.query)
@@ -103,7 +103,7 @@ class JudgementIndex:
         return len(entries)
 
     def judgements(self) -> list[Judgement]:
-        """Return all judgements, in the order of query, URL and judge."""
+        """Return all judgements, sorted by query and URL."""
         return sorted(
             Judgement(one["query"], one["url"], int(one["grade"]), one["judge"])
             for one in self._find("judgement")
@@ -116,7 +116,7 @@ class JudgementIndex:
 def _check(query: str) -> None:
     if not 0 < len(query) <= LONGEST_JUDGED_QUERY:
         raise UsageError(f"a query to judge has 1 to {LONGEST_JUDGED_QUERY} characters")
-    parse_query(query)  # one that cannot be run would stop each later judge and evaluation
+    parse_query(query)  # an invalid query would make later judging and evaluation fail
 
 
 def _id(*parts: str) -> str:
@@ -124,7 +124,7 @@ def _id(*parts: str) -> str:
 
 
 def url_of(url: str) -> str:
-    """Return what all spellings of a URL are judged as: its urlkey; a urlkey stays as it is."""
+    """Return the urlkey of a URL, as which all its spellings are judged; urlkeys are unchanged."""
     with suppress(UrlError):
         return urlkey(url) if "://" in url else url
     return url
@@ -135,7 +135,7 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 
 def qrels_of(judgements: Iterable[Judgement]) -> Qrels:
-    """Return the grades; where judges differ, the middle one, of two the lower."""
+    """Return the grades; where judges differ, the (lower) median."""
     grades: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for one in judgements:
         grades[one.query][url_of(one.url)].append(one.grade)
@@ -146,9 +146,9 @@ def qrels_of(judgements: Iterable[Judgement]) -> Qrels:
 
 
 def read_judgements(path: Path) -> list[Judgement]:
-    """Return the judgements of a CSV file (query, url, grade, judge), or of TREC qrels.
+    """Return the judgements in a CSV file (query, url, grade, judge), or in TREC qrels.
 
-    In qrels (`TOPIC 0 URL GRADE`) the topic is the query, with `+` for its blanks.
+    In qrels (`TOPIC 0 URL GRADE`) the topic is the query, with `+` for spaces.
     """
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
         first = stream.readline()
@@ -177,7 +177,7 @@ def _trec_row(parts: list[str]) -> tuple[str, str, str, str]:
 
 
 def read_queries(path: Path) -> list[str]:
-    """Return the queries of a file: its column `query`, or its lines."""
+    """Return the queries in a file: its CSV column `query`, or else its lines."""
     lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     if lines and "query" in next(csv.reader(lines[:1])):
         return [one["query"] or "" for one in csv.DictReader(lines)]
@@ -185,7 +185,7 @@ def read_queries(path: Path) -> list[str]:
 
 
 def topic(query: str) -> str:
-    """Return a query as TREC files name it: one word."""
+    """Return the topic of a query in TREC files: one word."""
     return "+".join(query.replace("%", "%25").replace("+", "%2B").split()) or "+"
 
 
@@ -210,7 +210,7 @@ def run_lines(name: str, results: Mapping[str, Collection[str]]) -> Iterator[str
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
-    """Return the results of a TREC run by query, in the order of their scores."""
+    """Return the results of a TREC run by query, highest score first."""
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:

@@ -1,4 +1,4 @@
-"""Rankings measured by judgements: results pooled for judges, measures, weights tuned."""
+"""Evaluation of rankings by judgements: pooling results for judges, measures, tuning of weights."""
 
 import hashlib
 import math
@@ -25,7 +25,7 @@ _SAMPLES = 1_000
 def measures_of_query(grades: Mapping[str, int], urls: Sequence[str]) -> tuple[float, ...]:
     """Return nDCG@10, reciprocal rank, precision at 1 and recall at 100 of one query.
 
-    As ir_measures and trec_eval compute them: gains are grades, and a grade of 1 is relevant.
+    Computed as by ir_measures and trec_eval: gains are grades, and grades from 1 are relevant.
     """
     found = [grades.get(url, 0) for url in urls[:DEPTH]]
     relevant = sum(grade > 0 for grade in grades.values())
@@ -45,7 +45,7 @@ def _gain(grades: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """A mean with the ends of its interval of 95 %."""
+    """A mean with the ends of its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -54,9 +54,9 @@ class MeanEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How well a ranking answers the judged queries, by measure.
+    """Means of a ranking over the judged queries, by measure.
 
-    `changes` are against the first ranking, query by query.
+    `changes` are the mean differences per query from the first ranking.
     """
 
     ranking: str
@@ -66,7 +66,7 @@ class Evaluation:
 
 
 def mean_estimate(values: MeasureValues) -> MeanEstimate:
-    """Return a mean with its bootstrapped interval; the same values give the same one."""
+    """Return a mean with its bootstrapped interval; deterministic for the same values."""
     if not len(values):
         return MeanEstimate(0.0, 0.0, 0.0)
     chosen = np.random.default_rng(1).integers(0, len(values), (_SAMPLES, len(values)))
@@ -75,7 +75,7 @@ def mean_estimate(values: MeasureValues) -> MeanEstimate:
 
 
 def matrix(qrels: Qrels, results: Mapping[str, Sequence[str]]) -> MeasureValues:
-    """Return a row of MEASURES for each query that has a relevant URL."""
+    """Return a row of MEASURES for each query with a relevant URL."""
     rows = [
         measures_of_query(grades, [url_of(url) for url in results.get(query, ())])
         for query, grades in sorted(qrels.items())
@@ -87,7 +87,7 @@ def matrix(qrels: Qrels, results: Mapping[str, Sequence[str]]) -> MeasureValues:
 def evaluations(
     qrels: Qrels, results: Mapping[str, Mapping[str, Sequence[str]]]
 ) -> list[Evaluation]:
-    """Return the evaluations of the results of rankings by name."""
+    """Return an evaluation of each ranking's results; the first ranking is the baseline."""
     rows = {name: matrix(qrels, found) for name, found in results.items()}
     base = next(iter(rows.values()))
     return [
@@ -103,7 +103,7 @@ def evaluations(
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree on what both judged: Cohen's kappa, with quadratic weights."""
+    """The agreement of two judges on what both judged: Cohen's kappa with quadratic weights."""
 
     judges: tuple[str, str]
     both: int
@@ -112,7 +112,7 @@ class Agreement:
 
 
 def agreements(judgements: Iterable[Judgement]) -> list[Agreement]:
-    """Return the agreement of each two judges that judged the same."""
+    """Return the agreement of each two judges with common judgements."""
     by_judge: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
     for one in judgements:
         by_judge[one.judge][one.query, url_of(one.url)] = one.grade
@@ -136,11 +136,11 @@ def _agreement(judges: tuple[str, str], pairs: Sequence[tuple[int, int]]) -> Agr
 
 
 RankedSearch = Callable[[str, Ranking, int], Sequence[Hit]]
-"""What gives the first hits of a query by a ranking."""
+"""Returns the first hits of a query by a ranking, up to a limit."""
 
 _POOLED = 10
 _HELD_OUT = 3
-"""One of so many queries is held out."""
+"""One of this many queries is held out."""
 
 _FEWEST = 20
 _STEPS: Mapping[str, tuple[float, ...]] = {
@@ -153,11 +153,11 @@ _STEPS: Mapping[str, tuple[float, ...]] = {
     "anchors": (0, 1, 2, 3, 4),
     "inlinks": (0, 0.1, 0.3),
 }
-"""The values that are tried of each weight."""
+"""The values to try for each weight."""
 
 
 def pooled(search: RankedSearch, query: str, rankings: Iterable[Ranking]) -> list[Hit]:
-    """Return the first hits of several rankings, each once, in an order that tells nothing."""
+    """Return the first hits of several rankings, each URL once, in a shuffled order."""
     found: dict[str, Hit] = {}
     for ranking in rankings:
         for hit in search(query, ranking, _POOLED):
@@ -174,9 +174,9 @@ def results_of(search: RankedSearch, qrels: Qrels, ranking: Ranking) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The best weights that were found on the queries that are not held out.
+    """The best weights found on the queries that are not held out.
 
-    `gain` is the change of the measure on the `held_out` queries, `trained` on the others.
+    `gain` is the change of the measure on the `held_out` queries, `trained` that on the others.
     """
 
     ranking: Ranking
@@ -189,12 +189,12 @@ class Tuning:
 
     @property
     def gains(self) -> bool:
-        """Return whether the weights do better on the queries that are held out."""
+        """Return whether the weights improve the measure on the held-out queries."""
         return self.gain.mean > 0
 
 
 def tune(search: RankedSearch, qrels: Qrels, base: Ranking = DEFAULT, measure: str = "") -> Tuning:
-    """Try weights one after the other, and keep what does better without the held-out queries."""
+    """Try values of each weight in turn; keep those that improve the measure in training."""
     measure = measure or MEASURES[0]
     if measure not in MEASURES:
         raise UsageError(f"there is no measure {measure[:40]!r}; use {', '.join(MEASURES)}")
@@ -234,7 +234,7 @@ def tune(search: RankedSearch, qrels: Qrels, base: Ranking = DEFAULT, measure: s
 
 
 def is_held_out(query: str) -> bool:
-    """Return whether a query is not used to choose weights; always the same ones."""
+    """Return whether a query is held out from tuning, chosen by its hash."""
     return hashlib.sha256(query.encode()).digest()[0] % _HELD_OUT == 0
 
 
@@ -244,7 +244,7 @@ def compared(
     rankings: Sequence[Ranking],
     runs: Mapping[str, Mapping[str, Sequence[str]]],
 ) -> tuple[list[Evaluation], dict[str, Mapping[str, Sequence[str]]]]:
-    """Return the evaluations of rankings and of runs of other programs, and their results."""
+    """Return the evaluations of rankings and of other programs' runs, and all results by name."""
     results = {one.name: results_of(search, qrels, one) for one in rankings}
     every = {**results, **runs}
     return evaluations(qrels, every), every

@@ -1,6 +1,6 @@
-"""DuckDB in a process of its own, which has copies of rows and nothing else of an archive.
+"""DuckDB in a separate process, which has copies of rows and no other access to an archive.
 
-It reads no file and no address once the rows are loaded, and may be killed at any moment.
+Once the rows are loaded it reads no files or addresses, and it may be killed at any moment.
 """
 
 import json
@@ -34,13 +34,13 @@ _KEPT_OPTIMIZERS = ("unused_columns", "column_lifetime")
 
 
 def answer_sql(connection: "Connection[bytes, bytes]") -> None:
-    """Say which columns a query reads, load them when they are written, send its rows, end."""
+    """Send the columns that a query reads, load them once written, send the rows, and exit."""
     messages = requests(connection)
     task = json.loads(next(messages))
     limits = task["limits"]
     os.chdir(task["folder"])
     limit_memory(limits["memory_bytes"] + _OWN_BYTES)
-    set_deadline(limits["seconds"])  # should whoever waits be gone
+    set_deadline(limits["seconds"])  # in case the parent process is gone
     for answer in planned(task):
         connection.send_bytes(json.dumps(answer).encode())
     set_deadline(0)
@@ -48,21 +48,21 @@ def answer_sql(connection: "Connection[bytes, bytes]") -> None:
         set_deadline(limits["seconds"])
         for answer in answered(task, json.loads(written)):
             connection.send_bytes(json.dumps(answer).encode())
-        os._exit(0)  # without waiting for threads of DuckDB
+        os._exit(0)  # does not wait for DuckDB's threads
 
 
 def planned(task: Mapping[str, Any]) -> Iterator[_Answer]:
-    """Yield the tables and columns that a query reads, or why it is refused."""
+    """Yield the tables and columns that a query reads, or the reason why it is refused."""
     return _answers(task, ({"reads": _columns_read(one)} for one in (task,)))
 
 
 def answered(task: Mapping[str, Any], written: Mapping[str, Sequence[str]]) -> Iterator[_Answer]:
-    """Yield the columns of an answer, its rows, and whether there are more; or why it failed."""
+    """Yield the columns of an answer, its rows, and whether more were left out, or an error."""
     return _answers(task, _rows(task, written))
 
 
 def _answers(task: Mapping[str, Any], answers: Iterator[_Answer]) -> Iterator[_Answer]:
-    """Yield answers, and after them why there are no more."""
+    """Yield answers and, if an error stops them, its reason."""
     try:
         yield from answers
     except (duckdb.Error, MemoryError, QueryError, RuntimeError) as error:
@@ -70,7 +70,7 @@ def _answers(task: Mapping[str, Any], answers: Iterator[_Answer]) -> Iterator[_A
 
 
 def _database(place: str, task: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
-    """Return a database with the tables of a task, without rows, and its views."""
+    """Return a database with the tables of a task, without rows, and with its views."""
     limits = task["limits"]
     options: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{limits['memory_bytes'] // _MIB}MiB",
@@ -95,7 +95,7 @@ def _database(place: str, task: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
 
 
 def _distance(one: str | None, other: str | None) -> int | None:
-    """Return how far apart the texts of two fuzzy hashes are, from 0, None of what is no hash."""
+    """Return the distance of two fuzzy hashes (TLSH), 0 or more, None if one is invalid."""
     try:
         return None if one is None or other is None else int(import_module("tlsh").diff(one, other))
     except ValueError:
@@ -103,14 +103,14 @@ def _distance(one: str | None, other: str | None) -> int | None:
 
 
 def _lock(database: duckdb.DuckDBPyConnection) -> None:
-    """Take from a database all ways out of it, for good."""
+    """Permanently disable external access of a database."""
     database.execute("SET TimeZone = 'UTC'")
     database.execute("SET enable_external_access = false")
     database.execute("SET lock_configuration = true")
 
 
 def _columns_read(task: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the tables that a query reads, and their columns: as DuckDB plans it on empty ones."""
+    """Return the tables and columns that a query reads, from DuckDB's plan on empty tables."""
     database = _database(":memory:", task)
     found = database.execute("SELECT name FROM duckdb_optimizers()").fetchall()
     others = ",".join(name for (name,) in found if name not in _KEPT_OPTIMIZERS)
@@ -149,7 +149,7 @@ def _check_kind(database: duckdb.DuckDBPyConnection, query: str) -> None:
 
 
 def _rows(task: Mapping[str, Any], written: Mapping[str, Sequence[str]]) -> Iterator[_Answer]:
-    """Yield the columns of the answer, its rows, and whether there are more than it may have."""
+    """Yield the columns of the answer, its rows, and whether rows beyond the limit exist."""
     database = _database(_DATABASE, task)
     for table, columns in written.items():
         listed = ", ".join(columns)
@@ -175,7 +175,7 @@ def _rows(task: Mapping[str, Any], written: Mapping[str, Sequence[str]]) -> Iter
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as JSON has it: times in UTC as ISO 8601, what JSON lacks as text."""
+    """Return a value for JSON: times in UTC as ISO 8601, types that JSON lacks as text."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -200,12 +200,12 @@ def _cell(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a value within a list, or a structure, as text."""
+    """Return a value within a list, or a struct, as text."""
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _reason(error: Exception, task: Mapping[str, Any]) -> ErrorText:
-    """Return the text of an error, without what is meant for those who run DuckDB."""
+    """Return the text of an error, without details that only concern DuckDB's operators."""
     if isinstance(error, QueryError):
         return error.text
     if isinstance(error, MemoryError | duckdb.OutOfMemoryException | duckdb.IOException):
@@ -215,13 +215,13 @@ def _reason(error: Exception, task: Mapping[str, Any]) -> ErrorText:
     text = str(error)
     kind, _, said = text.partition(": ")
     text = (said if kind.endswith("Error") else text)[:_LONGEST_MESSAGE].rstrip()
-    # The first line is one of ours; what follows shows the place with signs below it.
+    # Line 1 is added by nwx; the text after `LINE` shows the place with markers below it.
     text = _PLACE.sub(lambda found: f" (line {int(found[1]) - 1})", text).replace("\n", " ")
     return ErrorText("the query is wrong: %(reason)s", reason=text + _known_names(error, task))
 
 
 def _known_names(error: Exception, task: Mapping[str, Any]) -> str:
-    """Return which tables there are, or the columns of those that a wrong query names."""
+    """Return the names of all tables, or of the columns of the tables in an invalid query."""
     known: Mapping[str, Sequence[str]] = task.get("known", {})
     if isinstance(error, duckdb.CatalogException) and "Table with name" in str(error):
         return f"; tables: {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""A query of SQL: tables and columns, visible rows copied for DuckDB, the answer as a stream."""
+"""SQL queries: tables and columns, copies of visible rows for DuckDB, and streamed answers."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ SQL_TABLES: Mapping[str, Mapping[str, str]] = {
         "taken": _TIME,
     },
 }
-"""The columns of each table with their types, named as the fields of searches."""
+"""The columns of each table with their types, named like the fields of searches."""
 
 SQL_VIEWS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "hosts": {
@@ -100,11 +100,11 @@ SQL_VIEWS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "last_timestamp": (_TIME, "max(timestamp)"),
     },
 }
-"""Views that count captures by their first column: type and expression of each column."""
+"""Views that group captures by their first column: type and expression of each column."""
 
 
 def view_statements() -> list[str]:
-    """Return the statements that make SQL_VIEWS."""
+    """Return the statements that create SQL_VIEWS."""
     return [
         f"CREATE VIEW {name} AS SELECT"
         f" {', '.join(f'{made} AS {column}' for column, (_, made) in columns.items())}"
@@ -124,7 +124,7 @@ _Row = Mapping[str, Any]
 
 
 def table_frames(engine: Engine, table: str, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Stream the rows of a table that an engine shows, of some of its columns only."""
+    """Stream the rows of a table that are visible in an engine, with the given columns only."""
     if table == "links":
         frames: Iterable[pl.DataFrame] = ArchiveLinks(engine).frames()
     elif table == "captures" and all(name in _IN_BULK for name in columns):
@@ -144,7 +144,7 @@ def table_frames(engine: Engine, table: str, columns: Sequence[str]) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class _BulkColumn:
-    """Where captures in bulk have a column, and what makes its value of that one."""
+    """The position of a column in bulk rows of captures, and the conversion of its value."""
 
     place: int
     value: Callable[[Any], Any] | None = None
@@ -159,7 +159,7 @@ def _captures_in_bulk(engine: Engine, columns: Sequence[str]) -> Iterator[pl.Dat
     for some in engine.facet_store().capture_rows():
         values = list(zip(*some.rows, strict=True))
         if not values:
-            continue  # all that were read at once are hidden
+            continue  # all rows of this batch are hidden
         found = {}
         for name in columns:
             column = _IN_BULK[name]
@@ -184,9 +184,9 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """How much a query may take; `disk_bytes` are for copies of rows and for large sorts.
+    """The limits of a query; `disk_bytes` apply to copies of rows and to large sorts.
 
-    `bytes` are of the whole answer, or of 500 rows of one that `is_streamed`.
+    `bytes` apply to the whole answer or, if `is_streamed`, to 500 rows of it.
     """
 
     seconds: float = 300.0
@@ -199,13 +199,13 @@ class SqlLimits:
 
 
 class SqlAnswer(AbstractContextManager["SqlAnswer"]):
-    """A query that is being answered: the columns with their types, and rows to be read once.
+    """A running query: its columns with their types, and rows that can be read once.
 
-    `has_more` is known after the last row: whether rows were left out. `close` ends it.
+    After the last row, `has_more` says whether rows were left out. `close` ends the query.
     """
 
     def __init__(self, engine: Engine, query: str, limits: SqlLimits) -> None:
-        """Copy the rows that the query reads and start it; raises QueryError."""
+        """Copy the rows that the query reads, and start it; raises QueryError if it is refused."""
         self.has_more = False
         self._limits = limits
         with ExitStack() as stack:
@@ -216,7 +216,7 @@ class SqlAnswer(AbstractContextManager["SqlAnswer"]):
             written = _write_tables(engine, reads, folder, limits.disk_bytes)
             found = self._ask(written)["columns"]
             self.columns: Sequence[tuple[str, str]] = [(name, kind) for name, kind in found]
-            # Whoever forgets to close it leaves neither a process nor a folder.
+            # Without a call of `close`, garbage collection ends the process and removes the folder.
             self.close = finalize(self, stack.pop_all().close)
 
     def __iter__(self) -> Iterator[list[Any]]:
@@ -273,11 +273,11 @@ def _task(query: str, folder: Path, limits: SqlLimits) -> dict[str, Any]:
 def _write_tables(
     engine: Engine, reads: Mapping[str, Sequence[str]], folder: Path, most: int
 ) -> dict[str, list[str]]:
-    """Write the columns that a query reads as Parquet files; return those that have rows."""
+    """Write the columns that a query reads as Parquet files; return those of tables with rows."""
     work, size = current_work(), 0
     written: dict[str, list[str]] = {}
     for table, columns in reads.items():
-        # A query that only counts rows needs one column, whichever.
+        # A query that only counts rows needs any one column.
         wanted = columns or ["url" if "url" in SQL_TABLES[table] else "kind"]
         for number, frame in enumerate(table_frames(engine, table, wanted)):
             work.check()

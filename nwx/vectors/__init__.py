@@ -1,1 +1,1 @@
-"""Search by meaning: passages of documents, their vectors, and questions about them."""
+"""Search by meaning: passages of documents, their vectors, and searches of them."""

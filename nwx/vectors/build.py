@@ -1,4 +1,4 @@
-"""Build of the index vectors: passages of new documents are embedded and stored."""
+"""Builds the index `vectors`: passages of new documents are embedded and stored."""
 
 import time
 from collections import Counter
@@ -21,14 +21,14 @@ _FORMAT = 1
 _AT_ONCE = 2_000
 _PASSAGE = 600
 _MOST_PASSAGES = 64
-"""So many passages of a document are looked at: 38,000 characters."""
+"""The most passages of a document that are embedded: its first 38,400 characters."""
 
 _LEAST = 20
 _SUCCESS = (200, None)
 
 
 class VectorBuild(msgspec.Struct, frozen=True):
-    """What vectors were built with, and up to which captures; kept in the archive."""
+    """The embedder of a build, and the mark of its last captures; stored in the archive."""
 
     format: int = _FORMAT
     embedder: str = ""
@@ -37,7 +37,7 @@ class VectorBuild(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class VectorBuildReport:
-    """Result of a build: captures looked at, documents and passages that are new."""
+    """The result of a build: captures read, new documents and new passages."""
 
     captures: int
     documents: int
@@ -46,7 +46,7 @@ class VectorBuildReport:
 
 
 def built_vectors(index: VectorIndex, *, is_recent: bool = False) -> VectorBuild | None:
-    """Return how vectors were built, maybe a second ago; None if not by this version."""
+    """Return the build of vectors, None if of another format; up to a second old if `is_recent`."""
     state = index.recent_state(_STATE) if is_recent else index.state(_STATE)
     found = msgspec.json.decode(state, type=VectorBuild) if state else None
     return found if found and found.format == _FORMAT else None
@@ -59,7 +59,7 @@ def has_current_vectors(engine: Engine) -> bool:
 
 
 def check_embedder(build: VectorBuild, setting: str) -> None:
-    """Raise UsageError if vectors were built by another embedder than the one that is set."""
+    """Raise UsageError if vectors were built by an embedder other than `setting`."""
     if build.embedder != setting:
         made_by = repr(build.embedder) if build.embedder else "the model of nwx[vectors]"
         raise UsageError(
@@ -73,7 +73,7 @@ def build_vectors(
 ) -> VectorBuildReport:
     """Embed the passages of documents stored since the last build.
 
-    With `anew` the index is cleared first. An interrupted build is resumed by the next one.
+    With `anew`, the index is cleared first. An interrupted build is resumed by the next one.
     """
     index = engine.vector_index()
     if anew and index.is_made():
@@ -101,7 +101,7 @@ class _Build:
         self._begun = time.monotonic()
 
     def run(self, mark: str) -> VectorBuildReport:
-        """Look at all captures from a mark on."""
+        """Embed the documents of all captures stored after a mark."""
         until = self._engine.capture_mark()
         total = 0 if mark else self._engine.count(IndexName.CAPTURES)
         for some in batches(self._engine.captures_since(mark, until), _AT_ONCE):
@@ -144,7 +144,7 @@ def _is_shown(capture: Capture) -> bool:
 
 
 def passage_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield first and last+1 character of the passages of a text, about equally long."""
+    """Yield the start and end offsets of a text's passages, which are about equally long."""
     text = text[: _PASSAGE * _MOST_PASSAGES]
     if len(text.strip()) < _LEAST:
         return
@@ -160,7 +160,7 @@ def passage_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def passage_texts(document: Document, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
-    """Yield the texts of passages as they are embedded: the first one with the title."""
+    """Yield the texts of passages to embed; the first one includes the title."""
     extract = document.extract
     for start, end in spans:
         text = extract.content[start:end].strip()

@@ -1,6 +1,6 @@
-"""What makes vectors of texts: a static model in a package, a command, or an HTTP service.
+"""Embedders of texts: a static model in a package, a command, or an HTTP service.
 
-Each runs in a child process, so that this one loads no model and waits for no service without end.
+Each runs in a child process, so that this process loads no model and never waits endlessly.
 """
 
 import json
@@ -28,13 +28,13 @@ _AT_ONCE = 256
 _ADDRESS = ("http://", "https://")
 _KEY = "NWX_EMBEDDER_KEY"
 _FAILURES = (OSError, ValueError, KeyError, TypeError, IndexError)
-"""What a command or a service may bring about that is not as it should be."""
+"""Errors that a failing command or service may cause."""
 
 
 class Embedder:
-    """Makes vectors of texts; `setting` is "", a command, or an address with #MODEL.
+    """Embeds texts as vectors; `setting` is "", a command, or an address with #MODEL.
 
-    `dimensions` are those of the packaged model: the first of its 256 (Matryoshka), or all.
+    `dimensions` apply to the packaged model: the first of its 256 (Matryoshka), or all.
     """
 
     def __init__(self, setting: str, dimensions: int) -> None:
@@ -47,7 +47,7 @@ class Embedder:
         self._guard = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> _Floats:
-        """Return a vector of each text; raises SourceError where there is none."""
+        """Return a vector for each text; raises SourceError if the embedder fails."""
         starts = range(0, len(texts), _AT_ONCE)
         return np.concatenate([self._some(texts[start : start + _AT_ONCE]) for start in starts])
 
@@ -55,7 +55,7 @@ class Embedder:
         asked = {"setting": self.setting, "dimensions": self._dimensions, "texts": texts}
         task = json.dumps(asked).encode()
         left = current_work().remaining_seconds()
-        with self._guard:  # a further process would load the model again
+        with self._guard:  # another process would load the model again
             answer = self._process.ask(task, seconds=_SECONDS if left is None else left)
         if isinstance(answer, Death):
             raise SourceError(f"{self.name} {answer.cause(_SECONDS)}")
@@ -68,11 +68,11 @@ class Embedder:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name of the embedder in messages."""
         return f"the embedder {self.setting!r}" if self.setting else "the embedder"
 
     def close(self) -> None:
-        """End its process."""
+        """End the child process."""
         self._process.close()
 
 
@@ -81,7 +81,7 @@ _Embed = Callable[[list[str]], Any]
 
 
 def serve_embedder(connection: "Connection[Any, Any]") -> None:
-    """Answer with the vectors of texts, or with the reason why there are none."""
+    """Answer requests with the vectors of texts, or with an error."""
     embed: _Embed | None = None
     for message in requests(connection):
         task = json.loads(message)
@@ -107,17 +107,17 @@ def _opened(setting: str, dimensions: int) -> _Embed:
 def _static_model(dimensions: int) -> _Embed:
     import wordllama
 
-    # The package has its model next to its code; elsewhere it would be looked for on the network.
+    # The package has its model next to its code; with another folder it would try to download it.
     folder = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(cache_dir=folder, trunc_dim=dimensions, disable_download=True)
     model.tokenizer.no_padding()
 
     def embed(texts: list[str]) -> Any:
-        """Return the means of the vectors of tokens, as `model.embed` does, without padding."""
+        """Return the normalized mean of token vectors, as `model.embed`, but without padding."""
         tokens = [[0, *one.ids] for one in model.tokenize(texts)]
         starts = np.cumsum([0, *map(len, tokens[:-1])])
         rows = model.embedding[np.concatenate(tokens)]
-        rows[starts] = 0  # a text may have no token
+        rows[starts] = 0  # a text may have no tokens
         sums = np.add.reduceat(rows, starts)
         return sums / np.sqrt(np.maximum((sums * sums).sum(axis=1, keepdims=True), 1e-12))
 
@@ -125,7 +125,7 @@ def _static_model(dimensions: int) -> _Embed:
 
 
 def _command(setting: str) -> _Embed:
-    """Return what writes a line {"texts": […]} to a command, and reads {"vectors": [[…], …]}."""
+    """Return a function that writes {"texts": […]} lines to a command and reads {"vectors": […]}."""
     process = subprocess.Popen(shlex.split(setting), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def embed(texts: list[str]) -> Any:
@@ -141,7 +141,7 @@ def _command(setting: str) -> _Embed:
 
 
 def _service(setting: str) -> _Embed:
-    """Return what asks a service that has OpenAI's interface of embeddings."""
+    """Return a function that calls a service with OpenAI's embeddings interface."""
     from requests import Session
 
     address, _, model = setting.partition("#")

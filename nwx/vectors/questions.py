@@ -1,4 +1,4 @@
-"""Searches by meaning: the nearest passages, and their fusion with what words find."""
+"""Searches by meaning: the nearest passages, and their fusion with hits by words."""
 
 import time
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ from nwx.vectors.build import built_vectors, check_embedder
 from nwx.vectors.embedders import Embedder
 
 FEW_PASSAGES, _MOST_PASSAGES = 400, 10_000
-"""The passages that a search looks at, and at most where filters leave few of them."""
+"""The number of passages that a search reads first, and at most if filters leave few of them."""
 
 _MOST_COMPARED = 5_000
 
 kept_embedder = lru_cache(maxsize=1)(Embedder)
-"""The embedder of a setting; its process is kept."""
+"""The embedder of a setting, cached with its process."""
 
 
 def search_by_meaning(engine: Engine, question: Question, setting: str) -> SearchResult:
-    """Answer a question by the meaning of its text, or by that and its words.
+    """Answer a question by the meaning of its text, or by meaning and words.
 
-    A query without text is answered by words. Raises UsageError without vectors, and
-    for orders other than by relevance.
+    A question without text is answered by words. Raises UsageError without vectors, and for sort
+    orders other than by relevance.
     """
     if not question.text.strip():
         return engine.search(question)
@@ -68,7 +68,7 @@ class _Near(NearPassages):
         return passages
 
     def further(self) -> Sequence[FoundPassage] | None:
-        """Return those of all documents that filters leave, or as many as an engine can give."""
+        """Return the passages of all documents that pass the filters, or as many as possible."""
         if self._is_all:
             return None
         if not self._is_whole:

@@ -67,7 +67,7 @@ BITS = "bits"
 """The bits of a picture's hash, each as a word."""
 
 TOO_LONG = "too_long"
-"""The fields of a capture with values too long to index, on servers without `_ignored`."""
+"""The fields of a capture with values too long to index, unless the server has `_ignored`."""
 
 WHOLE = "whole"
 """All values of a capture that has values too long to index, as JSON."""
