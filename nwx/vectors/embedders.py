@@ -125,7 +125,7 @@ def _static_model(dimensions: int) -> _Embed:
 
 
 def _command(setting: str) -> _Embed:
-    """Return a function that writes {"texts": […]} lines to a command and reads {"vectors": […]}."""
+    """Return a function that writes {"texts": …} lines to a command, and reads {"vectors": …}."""
     process = subprocess.Popen(shlex.split(setting), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def embed(texts: list[str]) -> Any:

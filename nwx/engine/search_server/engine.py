@@ -163,7 +163,7 @@ class SearchServerEngine(CaptureLookups, Engine):
         return self.write_staged(self.stage(batch))
 
     def staging(self) -> Staging:
-        """Return a staging that stores all but ledger entries at once, as writers need no turns."""
+        """Return a staging that stores all but ledger entries at once, among other writers."""
         return ServerStaging(self._stored)
 
     def _stored(self, batch: Batch) -> Written:
