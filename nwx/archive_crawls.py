@@ -133,7 +133,7 @@ class ArchiveCrawls(ArchiveWork):
             yield from deliver_outbox(engine, self.settings, addresses, token, tell)
 
     def export_queue(
-        self, crawl: str, form: str, limit: int, least: float, *, take: bool
+        self, crawl: str, form: str, limit: int | None, least: float, *, take: bool
     ) -> Iterator[str]:
         """Yield waiting URLs as a seed file, best first; with `take`, mark them as fetched."""
         from nwx.steering.queue.queue_work import export_queue

@@ -34,5 +34,14 @@ def test_what_is_taken_keeps_to_the_pages_of_the_specification(nwx: Nwx, tmp_pat
     assert taken.out.split() == ["http://a.example/0", "http://a.example/1"]
 
 
+def test_blacklists_are_whole(nwx: Nwx, tmp_path: Path) -> None:
+    urls = tmp_path / "urls.txt"
+    urls.write_text("".join(f"http://a.example/{number}\n" for number in range(1_001)))
+    nwx("queue", "blacklist", "--file", urls)
+    include = ("queue", "export", "--format", "heritrix-include")
+    assert len(nwx(*include).out.splitlines()) == 1_001
+    assert len(nwx(*include, "--limit", "2").out.splitlines()) == 2
+
+
 def test_there_must_be_an_archive(nwx: Nwx) -> None:
     assert nwx("queue", "export", code=1).err.startswith("nwx: no archive")

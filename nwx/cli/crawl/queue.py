@@ -271,7 +271,7 @@ def deliver(
 @queue_command.command("export")
 @option.string("--crawl", "NAME", "Only of this crawl.  [default: all]")
 @option.choice_of("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
-@option.count("--limit", "N", "Number of URLs at most.", default=1000)
+@option.count("--limit", "N", "Number of URLs at most.  [default: 1000; all blacklisted ones]")
 @option.value(
     "--min-priority",
     option.Number(0, 1),
@@ -282,7 +282,7 @@ def deliver(
 @option.flag("--take", "Note them as fetched: the next export has others.")
 @click.pass_obj
 def export_urls(
-    settings: Settings, crawl: str, form: str, limit: int, min_priority: float, take: bool
+    settings: Settings, crawl: str, form: str, limit: int | None, min_priority: float, take: bool
 ) -> None:
     """Print waiting URLs as a seed file, the most relevant first.
 

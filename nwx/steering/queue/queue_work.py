@@ -345,6 +345,7 @@ def deliver_outbox(
 
 
 _TAKE_SECONDS = 3600.0
+_MOST_SEEDS = 1_000
 
 
 def seed_lines(urls: Iterable[str], form: str, crawl: str) -> Iterator[str]:
@@ -354,17 +355,20 @@ def seed_lines(urls: Iterable[str], form: str, crawl: str) -> Iterator[str]:
 
 
 def export_queue(
-    engine: Engine, crawl: str, form: str, limit: int, least: float, *, take: bool
+    engine: Engine, crawl: str, form: str, limit: int | None, least: float, *, take: bool
 ) -> Iterator[str]:
-    """Yield waiting URLs as the lines of a seed file; with `take`, then mark them as fetched."""
+    """Yield waiting URLs as the lines of a seed file; with `take`, then mark them as fetched.
+
+    Without `limit`, yields the best 1,000, but all blacklisted ones.
+    """
     queue, chosen = engine.crawl_queue(), SeedForm(form)
     found: Sequence[QueuedUrl]
     if chosen is SeedForm.HERITRIX_INCLUDE:
         found = list(islice(blacklisted(queue.scan(crawl)), limit))
     elif take:
-        found = _leased(archive_urls(engine, crawl), limit, least)
+        found = _leased(archive_urls(engine, crawl), limit or _MOST_SEEDS, least)
     else:
-        found = best_waiting(queue.scan(crawl), limit, least)
+        found = best_waiting(queue.scan(crawl), limit or _MOST_SEEDS, least)
     yield from seed_file(found, chosen, crawl)
     if take:
         queue.finish([each.lease for each in found if each.lease])
