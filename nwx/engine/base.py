@@ -238,7 +238,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
                 yield from (one for one in near if one.record_type != "revisit")
 
     def widened(self, question: "Question") -> "Question":
-        """Return a question with its conditions on digests extended to the payloads' other ones."""
+        """Return a question whose conditions on digests hold for all digests of the payloads."""
         from nwx.engine.indices.digest_index import with_same_digests
 
         return with_same_digests(self.digests, question)
@@ -362,7 +362,7 @@ def is_server(address: str) -> bool:
 def engine_package(address: str) -> str:
     """Return the package name of the engine at an address.
 
-    Raises UsageError on an unknown scheme, and on HOST:PORT where there is no such folder.
+    Raises UsageError on an unknown scheme, and on HOST:PORT if there is no such folder.
     """
     scheme = _scheme(address)
     if scheme == _FOLDER and _PLACE.fullmatch(address) and not Path(address).is_dir():

@@ -133,7 +133,7 @@ class Shards:
         return {}
 
     def older_forms(self) -> Mapping[IndexName, str]:
-        """Return the usable indices that an older nwx created in another form, with their names."""
+        """Return the concrete names of usable indices that an older nwx created in another form."""
         return {}
 
     def loaders(self) -> tuple[str, ...]:

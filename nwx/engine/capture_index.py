@@ -193,8 +193,8 @@ class CaptureIndex(ABC):
         The mark "" is the beginning; `until` defaults to the current end. With `collection` only
         its captures. Continuing from the mark of the last capture, or from `until` once there are
         no more, yields each stored capture once, whichever process stores it; a capture deleted and
-        stored again is repeated. The order, about that of storing, allows continuing from any mark.
-        Raises StaleMarkError for a mark unknown to these captures.
+        stored again is repeated. The order is roughly that of storing, and allows continuing from
+        any mark. Raises StaleMarkError for a mark unknown to these captures.
         """
 
     @abstractmethod

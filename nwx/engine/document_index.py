@@ -308,7 +308,7 @@ class DatesIndex(ABC):
 
     @abstractmethod
     def build_dates(self, place: str) -> AbstractContextManager[DatesBuilder]:
-        """Yield a builder of a dates index, by name or address; a new name is one of the archive.
+        """Yield a builder of a dates index, by name or address; a new name is in the archive.
 
         The new index replaces an existing one as a whole when the context ends; on failure nothing
         has changed.

@@ -355,7 +355,7 @@ class EntryColumns:
 def combination_id(columns: Sequence[str], values: Sequence[object]) -> str:
     """Return the id of a combination, such as `status=ok month=2013-01`.
 
-    `values` begins with the values of `columns`; further values are ignored.
+    `values` begins with the values of `columns`; additional values are ignored.
     """
     return " ".join(f"{name}={value}" for name, value in zip(columns, values, strict=False))
 

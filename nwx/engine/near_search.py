@@ -34,7 +34,7 @@ class NearPassages(Protocol):
         """
 
     def further(self) -> Sequence[FoundPassage] | None:
-        """Return more passages, in case fewer than NEAREST hits remain of the first; else None."""
+        """Return more passages, for when fewer than NEAREST hits remain; None if there are none."""
 
 
 def fused(

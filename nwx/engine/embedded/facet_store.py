@@ -101,7 +101,7 @@ class EmbeddedFacetStore(BlobFolder, FacetStore):
         return build.entries.count if build and build.entries else 0
 
     def entries(self) -> Iterator[IndexEntry]:
-        """Stream the entries of the index facets in the order of their ids."""
+        """Yield the entries of the index facets in the order of their ids."""
         build = self.current()
         if build and build.entries:
             yield from sorted(build.entries.read(self.folder), key=itemgetter("id"))

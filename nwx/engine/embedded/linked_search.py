@@ -133,7 +133,7 @@ _FURTHER = 6
 
 
 class LinkedSearch:
-    """The part of links in one search: matches by anchors, conditions, ranking."""
+    """The use of links in one search: matches by anchors, conditions, ranking."""
 
     def __init__(
         self,
@@ -299,7 +299,7 @@ def rank_weights(view: ArchiveView, question: Question, nums: Sequence[int] | In
 
 @dataclass(frozen=True, slots=True)
 class HitLinks:
-    """The part of links in one hit."""
+    """The score components of a hit, and the anchor text that found it."""
 
     score_parts: ScoreParts | None = None
     found_by: FoundByLinks | None = None

@@ -71,7 +71,7 @@ def _dates(db: sqlite3.Connection, nums: Iterable[int]) -> Iterator[tuple[int, D
 
 
 def document_entries(db: sqlite3.Connection, searcher: "DocumentSearcher") -> Iterator[IndexEntry]:
-    """Stream the entries of documents in the order of their ids."""
+    """Yield the entries of documents in the order of their ids."""
     # Imported here: sizes, files and capture look-ups do not need tantivy.
     from nwx.engine.embedded.documents.tantivy_index import documents_by_num, entry_of
 
@@ -82,7 +82,7 @@ def document_entries(db: sqlite3.Connection, searcher: "DocumentSearcher") -> It
 
 
 def stored_entries_of(db: sqlite3.Connection, index: IndexName) -> Iterator[IndexEntry]:
-    """Stream the entries of captures, dates or files in the order of their ids.
+    """Yield the entries of captures, dates or files in the order of their ids.
 
     Captures are in the order of collection, file and offset.
     """

@@ -104,7 +104,7 @@ class SeparateIndices:
         return self.own(index).stats().entries or 0
 
     def scan(self, index: IndexName) -> Iterator[Mapping[str, Any]]:
-        """Stream the entries of one of these indices, in the order of their ids."""
+        """Yield the entries of one of these indices, in the order of their ids."""
         if index is IndexName.FACETS:
             return self.facet_store().entries()
         if index is IndexName.INLINKS:

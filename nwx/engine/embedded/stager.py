@@ -27,7 +27,7 @@ from nwx.engine.embedded.text_writer import SegmentMaker
 from nwx.model import Batch, SourceFile
 
 SEGMENT_DOCUMENTS = 50
-"""The number of new documents from which a segment is made for them."""
+"""The minimum number of new documents for which a segment is made."""
 
 _MOST_CHARACTERS = 5 << 20
 """Limit of texts and links in a segment; tantivy takes about 1.5 times as many bytes for them."""

@@ -152,8 +152,8 @@ class PictureQuestion:
 def is_hidden(hidden: HiddenDocuments, id: str, timestamp: str, collection: str) -> bool:
     """Return whether a picture or a page is hidden, by its date in the index.
 
-    Where spans of dates are hidden, a document that also has captures outside these spans may be
-    left out as well.
+    If spans of dates are hidden, a document that also has captures outside these spans may be
+    hidden as well.
     """
     if id in hidden.documents:
         return True
@@ -211,7 +211,7 @@ class PictureIndex(StatefulIndex):
 
     @abstractmethod
     def appearance_counts(self, urlkeys: Collection[str]) -> dict[str, int]:
-        """Return the number of appearances of the images of these urlkeys, where not zero."""
+        """Return the number of appearances of the images of these urlkeys, without zeros."""
 
     @abstractmethod
     def search(self, question: PictureQuestion) -> PictureResult:

@@ -67,7 +67,7 @@ class ReadPiece(Protocol):
 class StoredFilesReport:
     """Counts of files; `files_done` were read before.
 
-    `errors` are of the first files that cannot be read, `errors_total` counts all.
+    `errors` has those of the first unreadable files, `errors_total` counts all.
     """
 
     files: int = 0

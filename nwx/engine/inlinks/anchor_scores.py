@@ -271,7 +271,7 @@ class LinkRanking:
 
     @property
     def lower(self) -> float:
-        """The part of the lower one of text and anchor score that is added."""
+        """The weight of the lower of text score and anchor score, added to the higher."""
         return self._weights.lower
 
     @property

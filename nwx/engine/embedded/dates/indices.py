@@ -131,7 +131,7 @@ class EmbeddedDatesIndices:
         folder.remove()
 
     def append(self, name: str, dates: Sequence[Dates]) -> int:
-        """Add dates to an index; a missing index is made and attached."""
+        """Add dates to an index, created and attached if missing; return how many were new."""
         check_name(name)
         path = self._path(name, self._addresses())
         if not DatesFolder(path).exists() and not Folder(path).exists():
@@ -146,7 +146,7 @@ class EmbeddedDatesIndices:
         return sorted(self._own_names())
 
     def remove(self, name: str, dates: Sequence[Dates]) -> int:
-        """Remove dates from an index in the archive's folder; return how many pairs it had."""
+        """Remove dates from an index in the archive's folder; return the number removed."""
         with self._own_writer(name).transaction() as db:
             return Registry(db).remove_dates(dates_rows(dates))
 

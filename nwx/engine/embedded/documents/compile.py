@@ -94,7 +94,7 @@ def compile_node(node: Node, known: Known) -> Query:
 
 
 def _anywhere(node: Leaf, known: Known) -> Query | None:
-    """Return an unscored query for one word in any default field, None for several words."""
+    """Return an unscored query for a word or pattern in any default field, None for others."""
     if isinstance(node, Wildcard) and not is_any(node):
         return _wildcard(node, WORDS, "text", known)
     if isinstance(node, Term | Phrase | Fuzzy):

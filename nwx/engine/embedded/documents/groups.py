@@ -36,7 +36,7 @@ class Folds:
         return len(nums) - folded + int(np.count_nonzero(found))
 
     def versions(self, shown: Sequence[int], nums: Ints) -> dict[int, int]:
-        """Return, for shown documents in groups of several, how many of sorted `nums` share it."""
+        """Return, by shown document in a group of several, how many of sorted `nums` are in it."""
         found = {}
         for num in shown:
             if self._several[num]:

@@ -30,7 +30,7 @@ def read_hits(
 ) -> tuple[Hit, ...]:
     """Return the hits of a page; hits found by passages have these as snippets.
 
-    `parts` is the part of links in hits.
+    `parts` has the score components and anchor texts of hits, by number.
     """
     hits = []
     unplaced = [one.num for one in page if one.address is None]

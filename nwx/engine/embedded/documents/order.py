@@ -102,7 +102,7 @@ def _choices(word: str, searcher: DocumentSearcher, weights: Mapping[str, float]
 
 
 def _most(searcher: DocumentSearcher, field: str, word: str, query: Query, weight: float) -> float:
-    """Return the highest score of a word in a field: looked up, or a bound in long fields."""
+    """Return the highest score of a word in a field: looked up, or an upper bound for content."""
     if field != _TEXT:
         best = searcher.search(query, 1, count=False).hits
         return best[0][0] if best else 0.0

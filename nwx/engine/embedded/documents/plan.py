@@ -91,7 +91,7 @@ def without_joined(node: Node) -> tuple[Node, tuple[JoinedLeaf, ...]]:
     must_not = tuple(part for part in node.must_not if not _is_joined(part))
     if not kept and not node.should and not must_not:
         return All(), tuple(joined)
-    # All keeps `should` optional, as it was beside a `must`.
+    # All keeps `should` optional, as it was next to a `must`.
     return Bool(kept or ((All(),) if node.must else ()), node.should, must_not), tuple(joined)
 
 

@@ -64,7 +64,7 @@ def most_found(node: Node, searcher: DocumentSearcher) -> int:
         case Bool(must=must) if must:
             return min(most_found(part, searcher) for part in must)
         case Bool(should=should) if should:
-            # A document lacks fewer than `least` of the words: the most frequent bound the sum.
+            # Of any n - least + 1 words, even the rarest, a document has at least one.
             counts = sorted(most_found(part, searcher) for part in should)
             return sum(counts[: len(counts) - node.least + 1])
         case Term(field="") | Phrase(field=""):

@@ -249,7 +249,7 @@ def _hit_links(
     links: LinkedSearch,
     page: Sequence[OrderedHits],
 ) -> Mapping[int, HitLinks]:
-    """Return the part of links in hits."""
+    """Return the score components of hits, and the anchor texts that found them, by number."""
     is_ranked = _is_ranked(plan, found)
     if not links.ranks or not (found.anchors or is_ranked):
         return {}

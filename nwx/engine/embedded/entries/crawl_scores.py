@@ -42,7 +42,7 @@ _BETTER_LINK = """
 UPDATE links_{code} SET relevance = ?4, role = ?5, parts = ?6, reason = ?7, via = ?8
 WHERE key = ?1 AND relevance >= 0 AND (?4 < 0 OR ?4 > relevance)"""
 _FEW = 20_000
-"""Hosts with fewer links are sorted; those of larger hosts are read in the order of all links."""
+"""Fewer links of a host are sorted; for larger hosts, all links are read in order."""
 
 
 class Analysis(NamedTuple):
