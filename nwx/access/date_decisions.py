@@ -286,7 +286,7 @@ def _beginning(start: str) -> _Span:
 
 
 HiddenAmong = Callable[[Collection[str]], set[str]]
-"""Returns the hidden URLs of those given, whether they were captured or not."""
+"""Returns the hidden ones of some URLs, captured or not."""
 
 _FIRST_ROWS, _AT_ONCE = 16, 256
 _REDIRECT = CdxRow._fields.index("redirect")

@@ -242,7 +242,7 @@ def _shown(
 ) -> Engine:
     if decisions.hides_nothing:
         return engine
-    # Most requests see what everybody may see: this state is worth storing for other processes.
+    # Most viewers see what everybody may see: this state is worth storing for other processes.
     is_usual = decisions.key == rules.for_viewer(EVERYBODY).key
     known = before if isinstance(before, RestrictedEngine) else None
     return RestrictedEngine(engine, decisions, keeps_state=is_usual, before=known)

@@ -74,7 +74,7 @@ class VisibleJudgements(VisibleEntries):
 
 
 class VisibleWatches(VisibleJudgements):
-    """The watched sites that are not hidden, without webhooks and `told`."""
+    """The watched sites that are not hidden, without webhooks and what hidden pages may change."""
 
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         for one in super().shown(entries):

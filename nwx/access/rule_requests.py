@@ -57,7 +57,7 @@ def asked_scope(what: str, *, collection: str = "", digest: str = "", file: str 
 def asked_rule(
     action: str, what: str, *, from_: str = "", to: str = "", reason: str = "", **given: Any
 ) -> AccessRule:
-    """Return a rule for what a text names; `given` are fields of the rule and of its scope."""
+    """Return a rule for the scope that a text names; `given` are fields of both."""
     narrowing = {name: given.pop(name, "") for name in ("collection", "digest", "file")}
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
@@ -107,7 +107,7 @@ def url_decisions(
 
 @dataclass(frozen=True, slots=True)
 class RuleFileReport:
-    """Rules of a file: how many were read, how many of them are new, and invalid lines."""
+    """Rules of a file: how many were read, how many of them are new, and lines without a rule."""
 
     rules: int
     new: int

@@ -40,7 +40,7 @@ class MissingOriginal:
 
 
 def missing_originals(engine: Engine) -> Iterator[MissingOriginal]:
-    """Yield the missing originals of an archive's revisits, those of most revisits first."""
+    """Yield the missing originals of an archive's revisits, most revisits first."""
     found = Counter(filter(None, (wanted_original(engine, one) for one in _revisits(engine))))
     for wanted, revisits in sorted(found.items(), key=lambda each: (-each[1], each[0])):
         yield MissingOriginal(*wanted, revisits)

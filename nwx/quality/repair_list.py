@@ -115,7 +115,7 @@ class _Order:
         self._best = self._counted.reshape(blocks, _BLOCK).max(axis=1, initial=_CHOSEN)
 
     def _shares(self, groups: Array) -> Array:
-        """Return the share that each group gives to each of its missing resources."""
+        """Return the share that each group adds to each of its missing resources."""
         shares: Array = self._groups.pages[groups] * (_WHOLE // self._left[groups])
         return shares
 

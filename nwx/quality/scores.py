@@ -172,7 +172,7 @@ class FaultAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PlaybackScoreAnswer:
-    """The playback score of a capture, 0 (worst) to 1 (best), null without a comparison.
+    """The playback score of a capture, 0 (worst) to 1 (best), and its measures, null if unknown.
 
     `id` is the capture's. The resource counts are the page's successful and failed requests, in the
     crawl and in playback; `worst_seconds` and `mean_seconds` are the distances of their captures

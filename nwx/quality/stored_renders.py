@@ -320,7 +320,7 @@ class HitPicture(NamedTuple):
 
 
 class PagePictures:
-    """The pictures of the pages of an archive; threads share it."""
+    """The pictures of the pages of an archive; thread-safe."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

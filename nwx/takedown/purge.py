@@ -84,7 +84,7 @@ class _Found:
 
 
 class Purge:
-    """One purge of the captures of a stored rule."""
+    """Purges the captures of a stored rule; for one run."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ class EventKind(StrEnum):
     LOADED = "loaded"  # a file is in the archive now
     KNOWN = "known"  # a file was in the archive already
     FAILED = "failed"  # a file that cannot be loaded, or a folder that cannot be read
-    NOT_MOVED = "not-moved"  # a file that is in the archive but has to stay where it is
+    NOT_MOVED = "not-moved"  # a file that is in the archive but cannot be moved
     WAITING = "waiting"  # the archive cannot be written at the moment
     BACK = "back"  # the archive can be written again
 

@@ -60,7 +60,7 @@ class GrowingFile:
 
 
 class Folders:
-    """The archive files below some folders.
+    """Finds complete and growing archive files below some folders.
 
     A file is complete once it has not changed for `settle_seconds`, or at once if it was renamed
     from a name with one more suffix (`.open`), as crawlers do on closing a file. Names that begin

@@ -48,7 +48,7 @@ class PageListener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """How to watch.
+    """Options of a watch.
 
     Loaded files are moved to `completed`, files that cannot be loaded to `failed`, if these are
     set. With `once` the watch ends when all complete files are loaded, and an unavailable archive
@@ -351,7 +351,7 @@ def _file(path: Path) -> _File:
 
 
 def _batches(files: Iterator[_File]) -> Iterator[list[_File]]:
-    """Yield batches of files; of files with the same name, only the first until the next look."""
+    """Yield batches of files with distinct names; the others wait for the next look."""
     batch: list[_File] = []
     names: set[str] = set()
     for file in files:

@@ -55,7 +55,7 @@ def kill_below(pid: int) -> None:
 
 
 def kill_users_of(folder: str) -> None:
-    """Kill this user's processes with a folder in their arguments or as their HOME."""
+    """Kill this user's processes with a folder in their arguments or HOME, whatever the parent."""
     import psutil
 
     for process in psutil.process_iter():

@@ -51,7 +51,7 @@ class Traffic:
         return "requests" if self.requests > self.most_requests else ""
 
     def counts(self) -> Counter[str]:
-        """Return the number of refused connections, and 1 for `requests` above the limit."""
+        """Return the page's refused connections, and 1 for `requests` above the limit."""
         refused = sum(
             count
             for origin, count in self.refused.items()

@@ -1,4 +1,4 @@
-"""One page, from opening it to its screenshots."""
+"""The visit to one page, from opening it to its screenshots."""
 
 import asyncio
 import io

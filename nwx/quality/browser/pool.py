@@ -167,7 +167,7 @@ class BrowserPool:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The ids of the processes that keep the browsers."""
+        """The ids of the processes that run the browsers."""
         return tuple(worker.process.pid for worker in self._workers)
 
     def render(self, tasks: Iterable[RenderTask]) -> Iterator[PageRender]:

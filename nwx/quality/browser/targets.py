@@ -107,7 +107,7 @@ class PlaybackTarget:
 
     Must be picklable. `local` are the private addresses, as host:port, that live pages may use;
     with `trusts_pages` pages at private addresses are visited, and may use their own host.
-    `is_playback`: captures are played, and not live pages visited.
+    `is_playback`: captures are played instead of visiting live pages.
     """
 
     local: tuple[str, ...] = ()

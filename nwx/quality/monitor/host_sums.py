@@ -141,7 +141,7 @@ class RecentFetches:
 class RecentDenials:
     """Recent URLs of a host: their number, and how many robots.txt denies.
 
-    `all_denied` is the rule of the host's robots.txt, if it is in the archive.
+    `all_denied`: the host's robots.txt denies everything; False if it is not in the archive.
     """
 
     asked: int = 0

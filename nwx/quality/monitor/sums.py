@@ -17,7 +17,7 @@ _SECONDS = {12: 60, 10: 3_600, 8: 86_400, 4: 31_536_000}
 
 @dataclass(slots=True)
 class CrawlCounts:
-    """Modifiable counts, those of `MinuteCounts`."""
+    """Modifiable counts, as in `MinuteCounts`."""
 
     pages: int = 0
     captures: int = 0

@@ -48,7 +48,7 @@ Arrivals = SimpleQueue["PagePlace | None"]
 
 @dataclass(frozen=True, slots=True)
 class ArrivalSample:
-    """How many pages of a file are checked: a number at most, or a share of them."""
+    """How many pages of a file to check: at most a number, or a share of them."""
 
     most: int = 0
     share: float = 1.0

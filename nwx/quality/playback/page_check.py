@@ -187,7 +187,10 @@ FAR_SECONDS = 30 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class CheckedPage:
-    """The score of a page, its figures in Browsertrix's form, and what was skipped."""
+    """The score of a page, its comparison as in Browsertrix, and the number of ignored requests.
+
+    `problem` is why its screenshots could not be compared, "" if they were or are missing.
+    """
 
     score: PlaybackScore
     comparison: Comparison

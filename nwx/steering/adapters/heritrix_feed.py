@@ -205,7 +205,7 @@ def _quoted(text: str) -> str:
 
 
 _MOST_TRIES = 2
-"""Leases after which a URL that was not fetched is given up."""
+"""Leases without a fetch after which a URL is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def near_score(strengths: Iterable[float]) -> float:
 
 
 class LinkEvidence(NamedTuple):
-    """The evidence on a link: the score of the text near it in [0, 1], its role, and more.
+    """The evidence on a link: the score of the text near it in [0, 1], its role, and flags.
 
     `preferred` is whether a rule prefers it, `new` whether the URL is not captured yet.
     """

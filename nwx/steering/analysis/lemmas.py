@@ -73,7 +73,7 @@ def fold_text(text: str) -> str:
 
 
 def folded_text(text: str) -> FoldedText:
-    """Return a text as `fold_text` does, with what maps its positions to the original."""
+    """Return a text as `fold_text` does, with a mapping of its positions to the original."""
     lowered = text.replace("İ", "I").lower()
     if lowered.isascii():
         return FoldedText(lowered)

@@ -1,4 +1,4 @@
-"""Comparisons as JSON values: what `nwx compare --json` prints."""
+"""Comparisons as JSON values, as printed by `nwx compare --json`."""
 
 from bisect import bisect_right
 from dataclasses import asdict

@@ -69,7 +69,7 @@ class CollectionCounts:
 
 @dataclass(slots=True)
 class Overlap:
-    """Sizes of the intersection of two collections and of what only one of them has."""
+    """Sizes of the intersection and of the two differences of A and B."""
 
     both: int = 0
     only_a: int = 0

@@ -1,1 +1,1 @@
-"""The protocol of the crawler's queue, and how updates are delivered to one."""
+"""The protocol of the crawler's queue, delivery of updates, and URLs due for recapture."""

@@ -48,8 +48,8 @@ def queue_address(address: str) -> str:
 class QueueClient:
     """The queue at an http(s) address, which may end with `/urls`; not thread-safe.
 
-    Leases are of one crawl. All methods raise CrawlerUnavailableError if the same request can be
-    sent again later, CrawlerError if the queue refuses it.
+    It leases URLs of one crawl. All methods raise CrawlerUnavailableError if the same request can
+    be sent again later, CrawlerError if the queue refuses it.
     """
 
     def __init__(self, address: str, token: str = "", crawl: str = "") -> None:

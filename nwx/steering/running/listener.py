@@ -1,4 +1,4 @@
-"""The listener of an import or a watch: takes new pages and has a process analyse them."""
+"""The listener of an import or a watch, which passes new pages to an analysing process."""
 
 import threading
 import time

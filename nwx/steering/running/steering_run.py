@@ -63,7 +63,7 @@ class SteeringRun:
         self.version = plan.specification.version()
         self._report = SteeringReport(plan.specification.name, self.version)
         self._left = 0
-        """Pages that could not be read and are left for later."""
+        """The number of pages that could not be read and are left for later."""
         self._statistics = CurrentStatistics(engine, plan.specification)
         self._waiting: deque[PageTask] = deque()
         self._taken: set[str] = set()

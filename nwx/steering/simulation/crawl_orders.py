@@ -25,8 +25,7 @@ class GraphPage:
     """Document score and links of a fetched page.
 
     `targets` are the numbers of the linked pages, distinct, in document order; `relevances` and
-    `features` are those of the links in the same order, features None for a link without a
-    relevance.
+    `features` belong to the links in the same order, features are None without a relevance.
     """
 
     score: float

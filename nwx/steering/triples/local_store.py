@@ -1,8 +1,8 @@
-"""Triple store in a folder: Oxigraph's, with copies for readers during writes.
+"""An Oxigraph triple store in a folder, with copies for readers during writes.
 
 RocksDB lets one process open a store for writing, and a process reading the same files
-meanwhile may see anything. So readers use checkpoints: folders of hard links, made in
-milliseconds after a number of writes.
+meanwhile may read inconsistent data. So readers use checkpoints: folders of hard links, made in
+milliseconds after some writes.
 """
 
 import fcntl
