@@ -355,7 +355,7 @@ _PACKAGES = {
 
 
 def is_server(address: str) -> bool:
-    """Return whether an address is a server (http, https, opensearch+https), not a folder."""
+    """Return whether an address is a server (`http://`, `opensearch+https://` …), not a folder."""
     return bool(_scheme(address)) and _scheme(address) in _PACKAGES
 
 

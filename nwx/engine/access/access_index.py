@@ -291,7 +291,7 @@ class Purger(ABC):
 
     @abstractmethod
     def own_dates(self) -> list[str]:
-        """Return the names of the dates indices made by the archive, except the main one."""
+        """Return the names of the dates indices created by the archive, except the main one."""
 
     @abstractmethod
     def remove_dates(self, place: str, dates: Sequence[Dates]) -> int:

@@ -63,7 +63,7 @@ def _parents(prefixes: list[str]) -> list[int]:
 
 _HOST_STARTS = ("dns:", "whois:")
 SUBJECT_STARTS = (*RENDER_KEY_STARTS, *_HOST_STARTS)
-"""The beginnings of the urlkeys of renders and of look-ups of hosts."""
+"""The prefixes of the urlkeys of renders and of look-ups of hosts."""
 
 BODY_MARK = "__wb_method="
 """The text contained in the urlkeys of requests with a body."""

@@ -161,7 +161,7 @@ def count_rows(db: sqlite3.Connection, name: str) -> int:
 
 
 def add_rows(db: sqlite3.Connection, name: str, number: int) -> None:
-    """Add to a counter."""
+    """Add `number` to a counter."""
     db.execute("UPDATE counters SET value = value + ? WHERE name = ?", (number, str(name)))
 
 

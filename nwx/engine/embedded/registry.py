@@ -111,7 +111,7 @@ class Registry:
         return replace(result, new=len(stored) - changed, changed=changed)
 
     def _numbered(self, rows: Sequence[DocumentRow]) -> list[tuple[int, DocumentRow]]:
-        """Number documents whose ids have no number."""
+        """Return documents, whose ids have no number yet, with their numbers."""
         missing = sum(not row.num for row in rows)
         further = count(self._take(missing)) if missing else count()
         numbered = [(row.num or next(further), row) for row in rows]
@@ -198,7 +198,7 @@ class Registry:
         return codes[text]
 
     def forget(self, nums: Collection[int]) -> int:
-        """Delete all data of documents; return how many were deleted."""
+        """Delete the rows of documents; return how many were deleted."""
         deleted = self._deleted("DELETE FROM documents WHERE num = ?", [(num,) for num in nums])
         add_rows(self._db, IndexName.DOCUMENTS, -deleted)
         return deleted

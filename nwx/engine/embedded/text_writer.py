@@ -128,7 +128,7 @@ _ID_DIGITS = 32
 
 
 def rewrite_segments(index: Path, work: Path) -> int:
-    """Rewrite the segments that have deleted documents; return how many there were.
+    """Rewrite the segments that have deleted documents; return the number of these segments.
 
     No tantivy writer may be open, and the index must be reopened afterwards. `work` is a folder
     next to the index for temporary files.

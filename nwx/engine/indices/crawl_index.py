@@ -1,4 +1,4 @@
-"""Engine interface for crawls: versions of crawl specifications, and scores, and their entries."""
+"""Engine interface for crawls: versions of crawl specifications, scores, and their entries."""
 
 import time
 from abc import ABC, abstractmethod

@@ -213,7 +213,7 @@ class RunWriter:
         made = db.execute("INSERT OR IGNORE INTO runs VALUES (?, 0, 0, ?, ?, ?)", values)
         self.run = run or int(made.lastrowid or 0)
         self.last: CdxPlace = START
-        self._is_in_parts = bool(run)  # by others before
+        self._is_in_parts = bool(run)  # parts written by an earlier writer
         self._parts = 0
 
     def append(

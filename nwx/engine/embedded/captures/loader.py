@@ -27,7 +27,7 @@ _AT_ONCE = 1_000
 _SHORT_LOG_BYTES = 4 << 20
 _LONG_LOG_BYTES = 256 << 20
 _STEP_BYTES, _MOST_HELD_BYTES = 2 << 20, 16 << 20
-"""The approximate bytes written by a step of a load, and the limit of uncommitted bytes."""
+"""The approximate bytes written by one step of a load, and the limit of uncommitted bytes."""
 _LOG_WAIT_SECONDS = 10.0
 _MERGE_WAIT_SECONDS = 10.0
 _LOADS_AT_ONCE = 2

@@ -97,7 +97,7 @@ def merge_many(
     """
     if not runs_to_merge(db):
         return
-    with suppress(EngineBusyError):  # its long holder merges in the end
+    with suppress(EngineBusyError):  # the process that holds the lock merges them
         merging = folder.lock(wait_seconds, MERGE_LOCK)
         try:
             steps = _all_steps(db)

@@ -1,1 +1,1 @@
-"""The documents of an archive: written, searched, counted."""
+"""The documents of an archive in a folder: writing, search, facets."""

@@ -1,1 +1,1 @@
-"""Small entries of an archive in a folder: a file of SQLite for each of their indices."""
+"""Small entries of an archive in a folder: one SQLite file per index."""
