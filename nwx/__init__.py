@@ -1,6 +1,7 @@
 """Tools for searching, measuring and deduplicating web archives.
 
-The names in `__all__` are the public API, which follows semantic versioning; all submodules are
+Everything starts with an archive: `nwx.open("FOLDER").search("flood")[:10]`; see `nwx.Archive`. The
+names in `__all__` are the public API, which follows semantic versioning; all submodules are
 internal. Names are loaded on first use.
 """
 

@@ -120,10 +120,11 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     ) -> "Hits":
         """Return the hits of a query: words, "phrases", AND OR NOT, field:value, wild*cards.
 
-        Filters are collection, domain, host, type, status, language and year. `collapse` is url,
-        similar or none; `sort` relevance (pages before files and errors), all-types, newest, oldest
-        or inlinks. `by` is words or, after `build("vectors")`, meaning (the 100 nearest hits) or
-        both. `ranking` is a name of `rankings()`. `page()` uses `limit` and `offset` by default.
+        `filters` are collection, domain, host, type, status, language, year, puid, generator,
+        license and published. `collapse` is url, similar or none; `sort` is relevance (pages before
+        files and errors), all-types, newest, oldest or inlinks. `by` is words or, after
+        `build("vectors")`, meaning (the 100 nearest hits) or both. `ranking` is a name of
+        `rankings()`. `page()` uses `limit` and `offset` by default.
         """
         from nwx.query.question import Question
         from nwx.query.rankings import SearchBy
@@ -176,8 +177,8 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         """Return the capture of a URL nearest to a date, or the newest one without a date.
 
         Among captures of the same visit, the exact spelling of the URL (`www`, https) is preferred.
-        Answers to POST and PUT count only where there are no others. Returns None without captures;
-        raises HiddenError if captures exist but may not be shown.
+        Captures of POST and PUT requests count only if there are no others. Returns None without
+        captures; raises HiddenError if captures exist but may not be shown.
         """
         from nwx.access.restricted_engine import check_url_shown
         from nwx.answers.archived_capture import ArchivedCapture, of_same_visit, replay_address
@@ -315,7 +316,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
     def outlinks(
         self, of: str, *, year: int | None = None, collection: str = "", limit: int | None = None
     ) -> "Rows[PageOutlink]":
-        """Return the outlinks of the newest capture of a URL, or of each URL of a host."""
+        """Return the outlinks of the newest capture of a URL, or of every URL of a host."""
         from nwx.links.archive_links import PageOutlink, asked_place, outlinks_of
 
         place, cell = asked_place(of), LinkCell(year, collection)
@@ -392,5 +393,5 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         return SqlTable(lambda: SqlAnswer(self._seen(), query, limits or SqlLimits()))
 
     def stats(self) -> Mapping[str, "IndexStats"]:
-        """Return the entries and bytes of each index."""
+        """Return the number of entries and the bytes of each index, by its name."""
         return {name.value: one for name, one in self._seen().stats().items()}

@@ -71,7 +71,7 @@ class ArchiveCrawls(ArchiveWork):
     def restore_crawl(
         self, name: str, version: str, expected: int | None = None
     ) -> "StoredSpecification":
-        """Save an earlier version of a crawl specification again, as the newest."""
+        """Save an earlier version of a crawl specification as the newest one."""
         from nwx.steering.specifications.specification_store import restore
 
         with self._writable() as engine:

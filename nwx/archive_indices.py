@@ -120,7 +120,7 @@ class ArchiveIndices(ArchiveWork):
                 yield load_cdx_file(engine, name, collection, strict=strict, at_once=at_once)
 
     def load_facets(self, folder: Path, progress: ShowProgress = no_progress) -> "FacetBuildReport":
-        """Load facets that `nwx spark facets` counted."""
+        """Load facets counted by `nwx spark facets` from a folder."""
         from nwx.facets.builds.counted_facets import load_counted_facets
 
         return load_counted_facets(self._whole(), folder, progress)
@@ -149,7 +149,7 @@ class ArchiveIndices(ArchiveWork):
 
     @property
     def address(self) -> str:
-        """The place of the archive, as messages name it."""
+        """The folder or address of the archive, as named in messages."""
         return self._whole().address
 
     def document_or_versions(self, key: str) -> "Shown | list[UrlVersion] | None":
@@ -264,7 +264,7 @@ class ArchiveIndices(ArchiveWork):
             engine.access_index().renew()
 
     def orphan_dates(self, progress: ShowProgress = no_progress) -> "Iterator[Dates]":
-        """Yield the dates of keys that have no document."""
+        """Yield the dates of document keys without a document."""
         from nwx.dedup.added_dates import orphans
 
         return orphans(self._seen(), progress)

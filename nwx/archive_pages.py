@@ -150,7 +150,7 @@ class ArchivePages(ArchiveWork):
         return self._links().links().years()
 
     def links_are_current(self) -> bool:
-        """Return whether nothing changed in the archive since links were inverted."""
+        """Return whether the archive is unchanged since links were inverted."""
         return self._links().links().is_current()
 
     def link_graph(

@@ -87,7 +87,7 @@ class ArchiveRules(ArchiveWork):
         digest: str = "",
         file: str = "",
     ) -> "UrlDecisions":
-        """Return the access rule that decides about a capture of a URL, existing or not.
+        """Return the access rule that applies to a capture of a URL, existing or not.
 
         For viewers who see everything, existing captures of the URL are also listed.
         """

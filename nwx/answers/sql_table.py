@@ -46,7 +46,7 @@ def _with_texts(row: Row, places: Sequence[int]) -> Row:
 class SqlTable(ResultTable[Row]):
     """The rows of an answer; each iteration runs the query, until `len` or a slice caches them.
 
-    After the last row, `has_more` says whether rows were left out. Pickles have the rows.
+    After the last row, `has_more` says whether rows were left out. Pickles contain the rows.
     """
 
     def __init__(self, ask: "Callable[[], SqlAnswer]") -> None:

@@ -23,8 +23,8 @@ WORD_COST = 1
 PREFIX_COST = 4
 """A pattern with a single wildcard, a `*` at its end."""
 PATTERN_COST = 50
-"""Any other pattern, once for each PATTERN_STEP characters and for each `?` after a `*`: each of
-these doubles the states of its automaton."""
+"""Any other pattern, once for each PATTERN_STEP characters, and for each `?` after a `*`, which
+doubles the states of its automaton."""
 PATTERN_STEP = 50
 FUZZY_COSTS = (1, 5, 10)
 """Words within 0, 1 and 2 edits."""

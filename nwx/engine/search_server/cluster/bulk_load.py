@@ -165,14 +165,12 @@ def guard_loading(connection: "Connection[None, Any]") -> None:
     import.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # signals that stop the import must not stop this process
+        signal.signal(number, signal.SIG_IGN)  # these must not stop this
     settings, holder = connection.recv()
     with suppress(EOFError, OSError):
         if connection.recv() == _DONE:
             return
-    from nwx.engine.base import open_engine  # which leads here
+    from nwx.engine.base import open_engine  # it imports this module
 
     for _ in range(_GUARD_ATTEMPTS):
         with suppress(NwxError), open_engine(settings) as engine:

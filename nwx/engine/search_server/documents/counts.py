@@ -84,10 +84,7 @@ class FacetCounts:
         """Count the documents of a query with several dates: by own date, and by all dates."""
         own = {name: _values_of(DATED_FACETS[name]) for name in facets}
         every = {name: _values_of(_ALL_DATES[name]) for name in facets}
-        many = (
-            self._dates,
-            FIRST_OF_MANY,
-        )  # first entries have the years and collections of all chunks
+        many = self._dates, FIRST_OF_MANY  # these have the years and collections of all chunks
         if total <= count_hits(self._server, *many):
             found = self._counted((self._documents, query), many, every, own)
             return found[1], found[0]

@@ -244,7 +244,7 @@ def ranking_body(fields: Iterable[str], wanted: int) -> Body:
 
 
 def ranked_hits(hits: Sequence[Body], links: LinkedSearch) -> list[RankedHit]:
-    """Return hits ordered by score, including the factors of the first FACTOR_WINDOW hits."""
+    """Return hits with factors: the first FACTOR_WINDOW sorted by score, then others without."""
     window = hits[:FACTOR_WINDOW]
     targets = links.targets([hit["fields"].get("urlkey", [""])[0] for hit in window])
     ranked = [

@@ -153,7 +153,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
             yield from (hit["_source"] for hit in self._store.stream(query, _BY_ID, list(fields)))
 
     def entries(self) -> Iterator[Body]:
-        """Stream all passages; fields are named as Elasticsearch else leaves out vectors."""
+        """Stream all passages; names all fields, or else Elasticsearch leaves out vectors."""
         hits = self._store.stream({"match_all": {}}, _BY_ID, ["id", *_PLACE, "vector"])
         return (hit["_source"] for hit in hits)
 
