@@ -1,4 +1,4 @@
-"""Packs a selection of an archive into a WACZ file, or its records into a WARC file."""
+"""Exports; the face has packing: a selection of an archive as a WACZ, or its records as a WARC."""
 
 from nwx.exports.wacz import PackOptions, PackReport, pack, pack_warc
 from nwx.exports.wacz_selection import WaczSelection

@@ -1,4 +1,4 @@
-"""The archive files that an export reads, and their records that a viewer may see."""
+"""The archive files of an export, and the records in them that a viewer may see."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from nwx.warc.stored_bytes import RecordFault
 _MOST_KEPT_BYTES = 16 << 20
 
 FILE_FAILURES = (SourceError, *READ_FAILURES)
-"""The errors of a file that cannot be opened, or not be read on."""
+"""The errors of a file that cannot be opened or read to its end."""
 
 _MOST_PENDING = 8
 
 
 class Visibility:
-    """What a viewer sees of an archive with access rules; it can be sent to other processes."""
+    """The captures that access rules allow a viewer to see; can be pickled."""
 
     def __init__(self, viewer: Viewer = EVERYBODY, rules: AccessRules | None = None) -> None:
         self._viewer, self._rules = viewer, rules or AccessRules()
@@ -42,11 +42,11 @@ class Visibility:
 
     @property
     def key(self) -> str:
-        """A text that differs where other captures are hidden."""
+        """A text that differs for viewers or rules that hide different captures."""
         return "" if self.is_all else f"{self._decisions.key} {self._rules.version}"
 
     def hides(self, capture: Capture) -> bool:
-        """Return whether a capture is hidden, or was taken out of the archive."""
+        """Return whether a capture is hidden or purged."""
         return self._rules.purges(capture) or self._decisions.hides(capture)
 
 
@@ -58,10 +58,10 @@ SEES_ALL = Visibility()
 
 
 class VisibleRecords:
-    """The records of a file; requests and metadata are hidden together with their capture.
+    """Iterates over the visible records of a file; requests and metadata follow their capture.
 
     `hidden` counts the hidden records, `errors` has the faults in the file. Raises FILE_FAILURES
-    where the file cannot be read on.
+    if the file cannot be read.
     """
 
     def __init__(self, source: ArchiveSource, collection: str, shown: Visibility) -> None:
@@ -97,7 +97,7 @@ class VisibleRecords:
         self.errors.append(ReadError(self._source.name, fault.offset, fault.kind, fault.message))
 
     def _visible(self, scanner: Scanner) -> Iterator[Record]:
-        pending: list[Record] = []  # what may belong to the next capture
+        pending: list[Record] = []  # records that may belong to the next capture
         for record in scanner:
             if record.kind in ENRICHING and not self._is_of_last(record):
                 if len(pending) >= _MOST_PENDING:
@@ -136,7 +136,7 @@ class VisibleRecords:
             yield record
 
     def _hides(self, record: Record) -> bool:
-        """Return whether a record is hidden; one whose URL or date is invalid is, to be safe."""
+        """Return whether a record is hidden; True, to be safe, if its URL or date is invalid."""
         try:
             capture = self._builder.build(record, ())
         except FormatError:
@@ -147,7 +147,7 @@ class VisibleRecords:
 
 
 def ask_digests(record: Record) -> None:
-    """Ask for the digests of the block and of the body of a record too long to be kept."""
+    """Request the digests of the block and the body of a record too long to be kept."""
     size = record.http_head().size
     for algorithm, start in {("sha1", 0), ("sha1", size), ("md5", size)}:
         record.ask(algorithm, start)
@@ -155,10 +155,10 @@ def ask_digests(record: Record) -> None:
 
 @dataclass(slots=True)
 class ExtractReport:
-    """The counts of an export of what is extracted from records.
+    """The counts of an export of data extracted from records.
 
-    `present` counts files that an earlier run had written, `hidden` records that access rules left
-    out. `errors` are the damages met.
+    `present` counts files written by an earlier run, `hidden` the records excluded by access
+    rules. `errors` are read errors and faults.
     """
 
     files: int = 0
@@ -181,7 +181,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Archive files, what a viewer sees of them, and errors of files that are not among them."""
+    """Archive files, what a viewer sees of them, and errors of files that are missing."""
 
     files: Sequence[InputFile]
     shown: Visibility = SEES_ALL
@@ -189,7 +189,7 @@ class Inputs:
 
 
 def ledger_inputs(engine: Engine, seen: Engine, viewer: Viewer, collection: str) -> Inputs:
-    """Return the files of an archive, of one collection or all; `seen` is what a viewer sees."""
+    """Return the files of one collection or all; `seen` is the engine restricted to the viewer."""
     found = [
         InputFile(stored_source(file), file.collection)
         for file in seen.files()

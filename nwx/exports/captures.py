@@ -1,4 +1,4 @@
-"""Captures as Parquet, and results of a search as CSV, JSON and URLs."""
+"""Captures as Parquet, and search results as CSV, JSON and URLs."""
 
 import json
 import time
@@ -25,7 +25,7 @@ _FILE_ROWS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """The counts of an export, its bytes and duration."""
+    """The counts, bytes and duration of an export."""
 
     captures: int
     months: int
@@ -46,7 +46,7 @@ def export_captures(
     with whole_folder(folder) as new:
         writer = _Writer(new)
         store = engine.facet_store()
-        # The stamp comes first: what is written meanwhile is not in the export for certain.
+        # Read the stamp first: captures written meanwhile may be missing in the export.
         note: dict[str, Any] = {"stamp": store.stamp()}
         months = store.month_stamps()
         total = engine.count(IndexName.CAPTURES)
@@ -54,7 +54,7 @@ def export_captures(
             if writer.add(entry):
                 progress(WorkProgress("exporting", writer.captures, total))
         writer.finish()
-        # Months of which all is hidden have no captures here.
+        # Months with only hidden captures are not in the export.
         note["months"] = {month: one for month, one in months.items() if month in writer.months}
         note["captures"] = writer.captures
         (new / EXPORT_NOTE).write_text(json.dumps(note), encoding="utf-8")
@@ -66,7 +66,7 @@ def export_captures(
 
 
 class _Writer:
-    """Captures on their way into files, a month's together."""
+    """Buffers captures and writes them to files by month."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -108,7 +108,7 @@ class _Writer:
 
 
 RESULTS_AT_ONCE = 500
-"""So many hits are asked for at once."""
+"""The number of hits per search request."""
 
 _Cell = Callable[[Hit], object]
 
@@ -127,7 +127,7 @@ RESULT_FIELDS: dict[str, _Cell] = {
     "collections": lambda hit: " ".join(hit.collections),
     "id": lambda hit: hit.id,
 }
-"""What a column of a CSV file has of a hit, in the order of the columns."""
+"""The default columns of a CSV file in order, each with its value for a hit."""
 
 FURTHER_FIELDS: dict[str, _Cell] = {
     "host": lambda hit: hit.host,
@@ -136,11 +136,11 @@ FURTHER_FIELDS: dict[str, _Cell] = {
     "dates": lambda hit: " ".join(hit.dates),
     "score": lambda hit: hit.score,
 }
-"""What a column may have besides, where it is asked for."""
+"""Additional columns, on request."""
 
 
 def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
-    """Return fields by their names, each once; raises UsageError on unknown ones."""
+    """Return distinct field names; raises UsageError on unknown ones."""
     known = RESULT_FIELDS | FURTHER_FIELDS
     for name in names:
         if name not in known:
@@ -153,10 +153,9 @@ def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
-    """Yield the hits as pages list them; past RESULT_WINDOW, every version, unordered.
+    """Yield the hits as listed on pages; if there are more than RESULT_WINDOW, all versions.
 
-    Pages reach RESULT_WINDOW hits; more are only available as a stream, which neither sorts nor
-    folds.
+    More hits than RESULT_WINDOW are only available as a stream, unsorted and without collapsing.
     """
     total = engine.search(replace(question, offset=0, limit=0)).total
     if total.value > RESULT_WINDOW or total.relation != "eq":
@@ -175,7 +174,7 @@ def results_csv(hits: Iterable[Hit], fields: Sequence[str] = ()) -> Iterator[str
 
 
 def results_json(hits: Iterable[Hit], fields: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the parts of a JSON array with one hit a line: whole hits, or the fields chosen."""
+    """Yield the parts of a JSON array with one hit per line: whole hits, or the given fields."""
     cells = {name: (RESULT_FIELDS | FURTHER_FIELDS)[name] for name in fields}
     before = "[\n"
     for hit in hits:
@@ -187,7 +186,7 @@ def results_json(hits: Iterable[Hit], fields: Sequence[str] = ()) -> Iterator[st
 
 
 def results_urls(hits: Iterable[Hit], fields: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the URLs, one a line."""
+    """Yield the URLs of hits, one per line."""
     del fields
     for hit in hits:
         yield f"{hit.url}\n"
@@ -200,4 +199,4 @@ RESULT_FORMATS: dict[str, tuple[str, WriteResults]] = {
     "json": ("application/json", results_json),
     "txt": ("text/plain", results_urls),
 }
-"""The media types of results as text, and what writes them, by the endings of their files."""
+"""The media types and writers of results as text, by file suffix."""

@@ -1,6 +1,6 @@
-"""Rows of Common Crawl's columnar index (its flat schema) from lines of CDX and from captures.
+"""Rows of Common Crawl's columnar index (its flat schema) from CDX lines and from captures.
 
-The columns, their types and what they hold follow commoncrawl/cc-index-table.
+The columns, their types and content follow commoncrawl/cc-index-table.
 """
 
 import re
@@ -61,7 +61,7 @@ CC_INDEX_COLUMNS: dict[str, tuple[str, bool]] = {
     "crawl": ("string", False),
     "subset": ("string", False),
 }
-"""The columns in their order: types, and whether values may be missing."""
+"""The columns in order: types, and whether values may be null."""
 
 _UNKNOWN_NUMBER = -1
 _MOST_OFFSET = 2**31 - 1
@@ -78,7 +78,7 @@ _FURTHER = {
     "content_languages": ("languages",),
     "content_truncated": ("truncated", "warc-truncated"),
 }
-"""The columns that only CDXJ has, and its names of them."""
+"""The columns that only CDXJ has, with their names in CDXJ."""
 
 _FAMILY_TYPES = {"html": "text/html", "pdf": "application/pdf", "text": "text/plain"}
 _NOT_IN_ISO_639_3 = frozenset(
@@ -89,10 +89,10 @@ _NOT_IN_ISO_639_3 = frozenset(
     )
     for code in codes.split()
 )
-"""Codes that are not the one of ISO 639-3 for a language with a code of two letters."""
+"""Three-letter codes other than the ISO 639-3 code of a language with a two-letter code."""
 
 _TEXT_FIELDS = (*CDX_FIELDS, *_FURTHER, "crawl")
-"""The fields of a frame of captures before it has the columns of the index, all texts."""
+"""The text fields of a frame of captures, before conversion to the columns of the index."""
 
 
 def cc_index_schema() -> "pa.Schema":
@@ -111,10 +111,10 @@ def cc_index_schema() -> "pa.Schema":
 
 
 def cc_index_rows(found: pl.DataFrame, crawl: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of the index for captures, and the captures that it cannot hold.
+    """Return the rows of the index for captures, and the captures that the index cannot represent.
 
-    These have no URL or an invalid timestamp, or begin at an offset past 2 GiB, which the schema
-    has no number for.
+    The latter have no URL or an invalid timestamp, or an offset past 2 GiB, which does not fit the
+    schema.
     """
     url, file = pl.col("url").str.extract_groups(_URL), pl.col("filename")
     made = found.with_columns(
@@ -144,14 +144,14 @@ def cc_index_rows(found: pl.DataFrame, crawl: str) -> tuple[pl.DataFrame, pl.Dat
 
 
 def _time(digits: pl.Expr) -> pl.Expr:
-    """Return the instants of timestamps, which may lack their end."""
+    """Return the instants of timestamps, which may be truncated."""
     whole = digits + pl.lit("00000101000000").str.slice(digits.str.len_bytes())
     time = whole.str.to_datetime("%Y%m%d%H%M%S", time_unit="ms", strict=False)
     return time.dt.replace_time_zone("UTC")
 
 
 def _subset() -> pl.Expr:
-    """Return how Common Crawl divides captures: robots.txt, successful ones, all others."""
+    """Return Common Crawl's subset of captures: robots.txt, successful ones, all others."""
     is_robots = pl.col("url_path") == "/robots.txt"
     is_page = pl.col("status").is_between(200, 299) & (pl.col("mime") != REVISIT).fill_null(True)
     rest = pl.when(is_page).then(pl.lit("warc")).otherwise(pl.lit("crawldiagnostics"))
@@ -183,7 +183,7 @@ def _hosts(hosts: pl.Series) -> pl.DataFrame:
 
 @lru_cache(maxsize=65_536)
 def host_columns(host: str) -> tuple[str | None, ...]:
-    """Return the columns `url_host_…` of a host; an IP address has its name only."""
+    """Return the columns `url_host_…` of a host; all but the name are null for IP addresses."""
     name = unquote(host.lower()).removesuffix(".")
     if name.startswith("[") or _IPV4.fullmatch(name) or not name:
         return (name, *([None] * 10))
@@ -211,11 +211,11 @@ CAPTURE_COLUMNS = (
     *("status_code", "digest", "redirect_to", "record_length", "source_file_offset"),
     *("source_file", "truncated", "collection"),
 )
-"""The fields of captures that rows of the index are made of."""
+"""The fields of captures needed for rows of the index."""
 
 
 def captures_frame(columns: CaptureColumns, languages: Sequence[str | None]) -> pl.DataFrame:
-    """Return CAPTURE_COLUMNS as a frame of texts; `languages` are those of documents."""
+    """Return captures (CAPTURE_COLUMNS) with their documents' languages as a frame of texts."""
     types = zip(columns["content_type"], columns["content_type_norm"], strict=True)
     revisits = zip(columns["record_type"], columns["content_type"], strict=True)
     found: dict[str, Iterable[Any]] = {
@@ -239,7 +239,7 @@ def captures_frame(columns: CaptureColumns, languages: Sequence[str | None]) -> 
 
 @cache
 def iso639_3(code: str) -> str:
-    """Return the code of three letters for a language, "" for an unknown one."""
+    """Return the three-letter code of a language, "" if unknown."""
     return _alpha3().get(code, code if len(code) == 3 else "")
 
 
@@ -248,12 +248,12 @@ def _alpha3() -> dict[str, str]:
     from babel.core import get_global
 
     known = get_global("language_aliases").items()
-    # Of several the last is the macrolanguage: `arb`, `ara`.
+    # Of several codes the last is the macrolanguage, as in `arb`, `ara`.
     return {two: code for code, two in known if len(code) == 3 and code not in _NOT_IN_ISO_639_3}
 
 
 def lines_frame(lines: LineBatch, on_error: Callable[[CdxError], None]) -> pl.DataFrame:
-    """Return lines of CDX and CDXJ, in order of their urlkeys, as a frame of texts."""
+    """Return lines of CDX and CDXJ as a frame of texts, ordered by urlkey."""
     groups: defaultdict[int, LineBatch] = defaultdict(list)
     for line in lines:
         groups[0 if b" {" in line else line.count(b" ") + 1].append(line)
@@ -305,7 +305,7 @@ def _json_frame(lines: LineBatch, on_error: Callable[[CdxError], None]) -> pl.Da
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
-    """Return all text fields; values that are missing are null."""
+    """Return a frame with all text fields; missing values are null."""
     texts = [pl.Series(name, values, pl.String) for name, values in columns.items()]
     is_known = (pl.all() != "") & (pl.all() != NO_VALUE)
     return _completed(pl.DataFrame(texts).with_columns(pl.when(is_known).then(pl.all())))

@@ -1,4 +1,4 @@
-"""Common Crawl's columnar index as Parquet files, from an archive or from lines of CDX."""
+"""Common Crawl's columnar index as Parquet files, from an archive or from CDX lines."""
 
 import time
 from array import array
@@ -53,7 +53,7 @@ _NO_DICTIONARY = (
 
 @dataclass(slots=True)
 class CcIndexReport:
-    """The counts of an export; `problems_total` counts captures and lines that are left out."""
+    """The counts of an export; `problems_total` is the number of skipped captures and lines."""
 
     rows: int = 0
     files: int = 0
@@ -64,7 +64,7 @@ class CcIndexReport:
     damaged: list[str] = field(default_factory=list)
 
     def add_problem(self, problem: CdxError) -> None:
-        """Count a line that is left out."""
+        """Count a skipped line; the first ones are listed."""
         self.problems_total += 1
         if len(self.problems) < _PROBLEMS_LISTED:
             self.problems.append(problem)
@@ -76,10 +76,10 @@ Frames = Callable[[CcIndexReport], Iterable[pl.DataFrame]]
 def write_cc_index(
     folder: Path, frames: Frames, crawl: str, progress: ShowProgress = no_progress, total: int = 0
 ) -> CcIndexReport:
-    """Write captures in the order of their urlkeys into a new folder, which appears when complete.
+    """Write captures, ordered by urlkey, into a new folder, which appears when complete.
 
-    Their crawl is the one in the name of a file of Common Crawl, or `crawl`, or the collection.
-    Raises SourceError if the folder exists or cannot be written, UsageError without pyarrow.
+    Their crawl is that in a Common Crawl file name, else `crawl`, else the collection. Raises
+    SourceError if the folder exists or cannot be written, UsageError without pyarrow.
     """
     began = time.monotonic()
     report = CcIndexReport()
@@ -99,7 +99,7 @@ def write_cc_index(
 
 
 def check_layouts(sources: Iterable[CdxSource]) -> None:
-    """Raise UsageError for a file with other fields than those of CDX files and CDXJ."""
+    """Raise UsageError on a file whose fields are not those of a known CDX format or CDXJ."""
     for source in sources:
         if source.path != STANDARD_INPUT:
             letters = start_of(source).clean.letters
@@ -118,7 +118,7 @@ def archive_frames(engine: Engine) -> Iterator[pl.DataFrame]:
 def frames_of_lines(
     lines: Iterable[LineBatch], on_error: Callable[[CdxError], None]
 ) -> Iterator[pl.DataFrame]:
-    """Yield sorted lines of CDX as frames."""
+    """Yield sorted CDX lines as frames."""
     held: LineBatch = []
     for batch in lines:
         held += batch
@@ -130,9 +130,10 @@ def frames_of_lines(
 
 
 class CcIndexWriter(AbstractContextManager["CcIndexWriter"]):
-    """Writes frames of captures into Parquet files, a folder for each crawl and subset.
+    """Writes frames of captures to Parquet files, in a folder for each crawl and subset.
 
-    `new_file` opens a file by its name; `part` is its number. At most 75,000 rows are held.
+    `new_file` opens a file by name; `part` is the number of the files. At most 75,000 rows are
+    buffered.
     """
 
     def __init__(
@@ -153,14 +154,14 @@ class CcIndexWriter(AbstractContextManager["CcIndexWriter"]):
 
     def __exit__(self, *error: Any) -> None:
         with ExitStack() as closing:
-            closing.push(self._open)  # after an error it leaves no file
+            closing.push(self._open)  # after an error, no file remains
             if error[1] is not None:
                 raise error[1]
             for place in sorted(self._held):
                 self._write(place)
 
     def add(self, found: pl.DataFrame) -> None:
-        """Take captures; those that the index cannot hold go to the report."""
+        """Add captures; those that the index cannot represent go to the report."""
         rows, left_out = cc_index_rows(found, self._crawl)
         for key, timestamp, offset in left_out["urlkey", "timestamp", "offset"].iter_rows():
             reason = f"invalid timestamp, or an offset past 2 GiB: {timestamp}, {offset}"
@@ -202,7 +203,7 @@ class CcIndexWriter(AbstractContextManager["CcIndexWriter"]):
 
 
 class DocumentLanguages:
-    """The languages of all documents, ten bytes each."""
+    """The languages of all documents in memory, ten bytes per document."""
 
     def __init__(self, engine: Engine) -> None:
         codes, names = array("H"), {"": 0}
@@ -217,7 +218,7 @@ class DocumentLanguages:
         self._codes = np.frombuffer(codes, np.uint16)[order] if ids else np.empty(0, np.uint16)
 
     def of_columns(self, columns: CaptureColumns) -> list[str]:
-        """Return the languages of captures, which have URLs and digests, "" where none is known."""
+        """Return the languages of captures by URL and digest, "" if unknown."""
         if not len(self._ids):
             return [""] * len(columns["url"])
         pairs = zip(columns["url"], columns["digest"], strict=True)

@@ -1,4 +1,4 @@
-"""Tables of pages, links and files as the Archives Unleashed Toolkit makes and names them."""
+"""Tables of pages, links and files, as made and named by the Archives Unleashed Toolkit."""
 
 import hashlib
 import re
@@ -58,7 +58,7 @@ DERIVATIVES: Mapping[str, tuple[str, ...]] = {
     "word-information": _FILE_COLUMNS,
     "text-information": (*_FILE_COLUMNS, "content"),
 }
-"""The columns of each table; those of the Archives Unleashed Toolkit, and `size` in bytes."""
+"""The columns of each table: as in the Archives Unleashed Toolkit, plus `size` in bytes."""
 
 _PAYLOAD_BYTES = 16 << 20
 _WWW = re.compile(r"^\s*www\.")
@@ -84,12 +84,12 @@ _FILE_TABLES: Mapping[str, tuple[str, ...]] = {
         *("application/vnd.apple.pages", "application/vnd.ms-works"),
     ),
 }
-"""The tables of files, with what the types in them begin with."""
+"""The tables of files, with the prefixes of their media types."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayloadRows:
-    """The rows of a record: tables and values in the order of the columns."""
+    """The domain of a record, and its rows: table, and values in the order of its columns."""
 
     domain: str
     rows: list[tuple[str, tuple[Any, ...]]]
@@ -110,9 +110,9 @@ class _Payload:
 
 
 def payload_rows(record: Record, name: str, errors: list[ReadError]) -> PayloadRows | None:
-    """Return the rows of a capture on the web, None for any other record and for revisits.
+    """Return the rows of an HTTP(S) capture, None for any other record and for revisits.
 
-    Faults are added to `errors`, under the name of the file.
+    Faults are added to `errors`, with the name of the file.
     """
     if record.kind == "revisit" or not is_capture(record):
         return None
@@ -216,7 +216,7 @@ def _extracted(one: _Payload, family: str) -> Extract:
 
 
 def _pixels(one: _Payload, problems: list[str]) -> tuple[int | None, int | None]:
-    """Return the width and the height of a picture, None of a drawing or where it is damaged."""
+    """Return width and height of a picture, None for SVG drawings and damaged pictures."""
     if one.detected == "image/svg+xml":
         return None, None
     try:
@@ -255,7 +255,7 @@ def export_derivatives(
     workers: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> ExtractReport:
-    """Write the tables of DERIVATIVES and of domains to a new folder, as CSV and as Parquet.
+    """Write the tables in DERIVATIVES and that of domains to a new folder, as CSV and Parquet.
 
     Each file is read once. The folder appears when it is complete. Raises SourceError if it exists
     already or cannot be written.
@@ -310,7 +310,7 @@ def _export_file(one: InputFile, number: int, folder: Path, shown: Visibility) -
 
 
 class _Parts:
-    """Rows of one archive file on their way into Parquet files, a bounded number at once."""
+    """Buffers a bounded number of rows of one archive file, and writes Parquet files."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder, self._number = folder, number
@@ -326,7 +326,7 @@ class _Parts:
             self.finish()
 
     def finish(self) -> None:
-        """Write the rows that are held."""
+        """Write the buffered rows."""
         for table, rows in self._held.items():
             if rows:
                 _write_part(self._folder, table, self._number, self._written[table], rows)
@@ -346,7 +346,7 @@ def _write_part(
 
 
 def _write_csv(folder: Path, table: str) -> None:
-    """Write the parts of a table into one CSV file; a table without rows gets an empty part."""
+    """Write the parts of a table to one CSV file; a table without rows gets an empty part."""
     place = folder / "parquet" / table
     if not any(place.iterdir()):
         _write_part(folder, table, 0, 0, [])

@@ -1,4 +1,4 @@
-"""One file for each archive file: WAT and WET. Files that are there are left as they are."""
+"""WAT and WET exports: one file per archive file. Existing files are not rewritten."""
 
 import hashlib
 import json
@@ -53,10 +53,10 @@ def export_files(
     workers: int | None = None,
     progress: ShowProgress = no_progress,
 ) -> ExtractReport:
-    """Write a WAT or WET file for each archive file into a folder, those that are missing there.
+    """Write the missing WAT or WET files of archive files into a folder.
 
     Each appears when it is complete. Raises SourceError if the folder has files of another form,
-    or of other access rules.
+    or written with other access rules.
     """
     began = time.monotonic()
     report = ExtractReport(errors=list(inputs.errors))
@@ -77,7 +77,7 @@ def export_files(
 
 
 def _note(folder: Path, note: dict[str, str]) -> None:
-    """Note what a folder is for, or compare it with what is noted there."""
+    """Write the note of a new folder, or compare it with that of an existing one."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / _NOTE
@@ -96,7 +96,7 @@ def _note(folder: Path, note: dict[str, str]) -> None:
 def _named(
     form: str, inputs: Sequence[InputFile], folder: Path
 ) -> Iterator[tuple[InputFile, Path]]:
-    """Yield the files with the paths of what is written; of equal names later ones get a number."""
+    """Yield the files with their output paths; a number is appended to repeated names."""
     taken: set[Path] = set()
     collections = {one.collection for one in inputs}
     for one in inputs:
@@ -134,7 +134,7 @@ def _export_file(form: str, one: InputFile, out: Path, shown: Visibility) -> Ext
 
 
 _Entries = Iterator[tuple[str, dict[str, str], bytes]]
-"""Types of records to write, their fields and blocks."""
+"""Records to write: type, fields and block."""
 
 
 def _wat(records: VisibleRecords, name: str, handle: BinaryIO, report: ExtractReport) -> _Entries:
@@ -196,7 +196,7 @@ def _now() -> str:
 
 
 def _date(record: Record) -> str:
-    """Return the date of a record as in WARC, the present where it has no valid one."""
+    """Return the date of a record in WARC format, the current time if it is invalid."""
     try:
         timestamp = normal_timestamp(to_text(record.fields.get(b"warc-date")))
     except TimestampError:

@@ -1,4 +1,4 @@
-"""The host index: counts of each host and month, or of each host, with its place among links."""
+"""The host index: counts and centrality of each host by month, or in total."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _IDS = {
     "by_digest": pl.col("digest").hash(),
     "by_both": pl.struct("url", "digest").hash(),
 }
-"""What payloads are looked up by, the better one last."""
+"""The look-up keys of payloads, the more specific one last."""
 _CELL = ("site", "key_host", "host", "domain", "month", *_COUNTED)
 _SITE = r"^([^,)]*,?[^,):]*)"
 _TEXT_PATH = r"^[^:]+://[^/?#]*(/[^?#]*)"
@@ -62,7 +62,7 @@ HOST_SCHEMA: dict[str, Any] = {
     "pagerank": pl.Float64,
     "harmonic": pl.Float64,
 }
-"""The columns. `month` is 2013-01, `documents` counts different ones, `bytes` are of payloads.
+"""The columns. `month` is like 2013-01, `documents` counts distinct ones, `bytes` of payloads.
 
 A revisit has the type and the bytes of the payload that it refers to, as in facets.
 """
@@ -83,7 +83,7 @@ def export_hosts(
 ) -> HostExportReport:
     """Write a row for each host and month as Parquet into a new folder.
 
-    Without inverted links `pagerank` and `harmonic` are null. Raises SourceError if the folder
+    `pagerank` and `harmonic` are null without inverted links. Raises SourceError if the folder
     exists or cannot be written.
     """
     began = time.monotonic()
@@ -111,11 +111,11 @@ def export_hosts(
 def host_frames(
     engine: Engine, progress: ShowProgress = no_progress, *, by_month: bool = True
 ) -> Iterator[pl.DataFrame]:
-    """Yield HOST_SCHEMA by host and month, or by host with a list `months` of counts.
+    """Yield rows of HOST_SCHEMA by host and month, or by host with a list `months` of counts.
 
-    Rows are in the order of sites, hosts and months. Captures without a host, such as those of
-    `urn:`, have none, and records of DNS belong to no host. Held are the counts of a site and the
-    documents of a URL: hosts of a site lie apart in the order of urlkeys when they have ports.
+    Rows are ordered by site, host and month. Captures without a host, such as those of `urn:`, and
+    DNS records are not counted. Memory holds the counts of one site and the documents of one URL:
+    hosts with ports are not adjacent in the order of urlkeys, but in the same site.
     """
     ranks = _ranks(engine)
     for cells in _whole_sites(engine, progress):
@@ -123,7 +123,7 @@ def host_frames(
 
 
 def hosts_frame(engine: Engine) -> pl.DataFrame:
-    """Return the counts of each host: HOST_SCHEMA with `months` for `month`."""
+    """Return the counts of each host: HOST_SCHEMA with `months` instead of `month`."""
     schema = {"months" if name == "month" else name: kind for name, kind in HOST_SCHEMA.items()}
     schema["months"] = _COUNTS
     frames = [one.select(schema.keys()) for one in host_frames(engine, by_month=False)]
@@ -131,7 +131,7 @@ def hosts_frame(engine: Engine) -> pl.DataFrame:
 
 
 def _whole_sites(engine: Engine, progress: ShowProgress) -> Iterator[pl.DataFrame]:
-    """Yield cells of whole sites: counts of captures that are alike in _CELL."""
+    """Yield cells of whole sites: counts of captures with the same values in _CELL."""
     languages = DocumentLanguages(engine)
     seen, held = _Seen(), list[pl.DataFrame]()
     payloads = _payloads(engine)
@@ -154,7 +154,7 @@ def _whole_sites(engine: Engine, progress: ShowProgress) -> Iterator[pl.DataFram
 
 
 def _captures(columns: CaptureColumns, languages: DocumentLanguages) -> pl.DataFrame:
-    """Return the captures that have a host, as a frame."""
+    """Return the captures with a host as a frame."""
     frame = _frame(columns, _FIELDS).with_columns(
         pl.Series("language", languages.of_columns(columns))
     )
@@ -178,9 +178,9 @@ def _frame(columns: CaptureColumns, names: Iterable[str]) -> pl.DataFrame:
 
 
 def _payloads(engine: Engine) -> dict[str, pl.DataFrame]:
-    """Return the payloads that revisits may refer to, by digest, and by digest and URL.
+    """Return the payloads that revisits may refer to: by digest, and by digest and URL.
 
-    Of several the largest counts, as in facets.
+    The largest of several counts, as in facets.
     """
     fields = tuple(_FIELDS[name] for name in _PAYLOAD)
     wanted, found = list[pl.DataFrame](), list[pl.DataFrame]()
@@ -218,16 +218,16 @@ def _resolved(frame: pl.DataFrame, payloads: Mapping[str, pl.DataFrame]) -> pl.D
 
 
 class _Seen:
-    """Marks the first capture of each document in a month, and in all, over many frames."""
+    """Marks the first capture of each document per month and in total, across frames."""
 
     def __init__(self) -> None:
-        # Of the last URL key, whose captures may go on in the next frame.
+        # The captures of the last urlkey, which may continue in the next frame.
         self._known = pl.DataFrame(
             schema={"urlkey": pl.String, "month": pl.String, "id": pl.UInt64}
         )
 
     def marked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a frame with the columns `documents` and `versions`, 1 where one is first."""
+        """Return a frame with `documents` and `versions`: 1 for firsts per month and in total."""
         if not len(frame):
             return frame.with_columns(documents=pl.lit(0), versions=pl.lit(0))
         frame = frame.with_columns(pl.struct("url", "digest").hash().alias("id"))
@@ -291,7 +291,7 @@ def _counted(cells: pl.DataFrame, place: Sequence[str], name: str, plural: str) 
 
 
 def _ranks(engine: Engine) -> Mapping[str, tuple[float, float]]:
-    """Return PageRank and harmonic centrality of the hosts, none where links are not inverted."""
+    """Return PageRank and harmonic centrality by host, empty without inverted links."""
     try:
         graph = ArchiveLinks(engine).host_graph()
     except NotBuiltError:

@@ -1,8 +1,8 @@
-"""Kibana's view of an archive: data views, charts and a dashboard, as saved objects.
+"""Data views, charts and a dashboard of an archive for Kibana, as saved objects.
 
 `mappings/kibana` has them for the prefix `nwx`, in the format of Kibana 8.9 and later, including 9:
-the versions there are the oldest with all features used, since Kibana accepts older objects and
-refuses newer ones. OpenSearch Dashboards, a fork of Kibana 7.10, has no Lens: its objects are of
+their versions are the oldest with all features used, since Kibana accepts older objects and
+refuses newer ones. OpenSearch Dashboards, a fork of Kibana 7.10, has no Lens: its objects have
 the versions of 7.10, and its live figures are charts of the older kind.
 """
 
@@ -25,7 +25,7 @@ _PREFIX = re.compile(r"\bnwx(?=: |-(?!layer))")
 
 
 class KibanaError(NwxError):
-    """A Kibana that is unavailable or refuses a request."""
+    """Kibana is unavailable or refuses a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _with_prefix(name: str, prefix: str) -> list[SavedObject]:
 
 
 def as_lines(objects: Sequence[SavedObject]) -> str:
-    """Return saved objects as Kibana imports them: a JSON document a line."""
+    """Return saved objects in Kibana's import format: one JSON document per line."""
     return "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in objects)
 
 

@@ -1,4 +1,4 @@
-"""Links for other programs: all as Parquet, and graphs of hosts as Parquet, CSV, GEXF and text."""
+"""Link exports: all links as Parquet, and host graphs as Parquet, CSV, GEXF and text."""
 
 import gzip
 import io
@@ -39,7 +39,7 @@ class GraphTables:
 
 
 def graph_tables(noun: str, graph: HostGraph, central: Centrality) -> GraphTables:
-    """Return the tables of a graph of hosts or of domains, which `noun` names."""
+    """Return the tables of a graph of hosts or domains; `noun` is `host` or `domain`."""
     names = pl.Series(graph.hosts, dtype=pl.String)
     counted = [pl.Series("hosts", graph.members)] if noun == "domain" else []
     places = pl.DataFrame(
@@ -92,7 +92,7 @@ def _paths(tables: GraphTables, folder: Path, ending: str) -> list[Path]:
 
 NAMESPACE = "http://gexf.net/1.3"
 _TYPES = {"Int64": "long", "UInt32": "long", "Float64": "double", "String": "string"}
-# What XML 1.0 cannot have, however it is written.
+# Characters not allowed in XML 1.0, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -154,7 +154,7 @@ _LEVEL = 6
 
 
 def write_web_graph(tables: GraphTables, folder: Path) -> list[Path]:
-    """Write the two files into a folder; return their paths."""
+    """Write `vertices.txt.gz` and `edges.txt.gz`, as Common Crawl has them; return their paths."""
     columns = ["id", "reversed", *(["hosts"] if tables.noun == "domain" else [])]
     vertices, edges = folder / "vertices.txt.gz", folder / "edges.txt.gz"
     _write_lines(vertices, tables.places.select(columns).iter_rows())
@@ -180,7 +180,7 @@ def _write_lines(path: Path, rows: Iterable[tuple[object, ...]]) -> None:
 
 LINKS, PARQUET, CSV, GEXF, WEB_GRAPH = "links", "parquet", "csv", "gexf", "web-graph"
 LINK_FORMATS = (LINKS, PARQUET, CSV, GEXF, WEB_GRAPH)
-"""What can be written: all links as Parquet, and the graphs in four forms."""
+"""The formats of an export: all links as Parquet, and the graphs in four formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ def export_links(
 
 
 class _Export:
-    """One export on its way into a folder."""
+    """A run of an export into a folder."""
 
     def __init__(
         self,

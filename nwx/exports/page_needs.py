@@ -1,4 +1,4 @@
-"""What captured pages load: captures nearest in time, followed recursively."""
+"""The captures that pages load, nearest in time, followed recursively."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ _PAGE_TYPES = frozenset(("html", "", "other", "unknown"))
 _LOADS_MORE = frozenset(("html", "style", "script"))
 _LOADED = EMBEDDED | {REFRESH}
 _PARTS = frozenset(("style", "script"))
-"""What a server puts together as a query asks: scripts ask it for other parts of it."""
+"""Types of content that servers assemble by query, and of which scripts load more parts."""
 
 _QUOTED = re.compile(
     rb"""["'`(]((?:https?:)?/{0,2}[^"'`()\s<>\\{}$]{1,500}?\.(?:m?js|css|json|png|jpe?g|gif|svg|webp"""
@@ -103,7 +103,7 @@ class PageNeeds:
                     loading.append(_Loading(capture, moment, asked[key, moment]))
 
     def _needs(self, loading: Sequence[_Loading]) -> Iterator[tuple[_Loading, list[str]]]:
-        """Yield the URLs that captures load or lead to."""
+        """Yield captures with the URLs that they load or redirect to."""
         ids = {id for one in loading for id in _document_ids(one.capture)}
         documents = self._engine.documents(list(ids))
         for one in loading:
@@ -118,7 +118,7 @@ class PageNeeds:
             yield one, urls[:MOST_RESOURCES]
 
     def _named(self, one: _Loading) -> list[str]:
-        """Return the quoted URLs in a page or script, of which the archive may have some."""
+        """Return the quoted URLs in a page or script, absolute to it and to its page."""
         capture = one.capture
         path = self._places.path(capture.collection, capture.source_file)
         if path is None or capture.record_type == _REVISIT:
@@ -137,7 +137,7 @@ class PageNeeds:
         return named
 
     def _listed(self, pages: Sequence[Capture]) -> dict[tuple[str, str], list[str]]:
-        """Return what browsers were seen to load for pages, by URL and timestamp."""
+        """Return the URLs that browsers loaded with pages in the crawl, by URL and timestamp."""
         moments = [PageMoment(page.url, page.timestamp) for page in pages]
         found: dict[tuple[str, str], list[str]] = {}
         renders = renders_of_pages(self._engine, moments, (RenderKind.PAGEINFO,))
@@ -158,11 +158,11 @@ class PageNeeds:
             yield (key, moment), near or self._like(key, moment)
 
     def _like(self, key: str, moment: str) -> list[Capture]:
-        """Return captures that differ in the query only: playback takes these at need."""
+        """Return captures that differ in the query only: playback falls back to these."""
         return nearest_captures(self._of_path(key), moment, _NEAR)
 
     def _of_path(self, key: str) -> list[Capture]:
-        """Return the captures that differ from a urlkey in the query only, or have none."""
+        """Return the captures with the urlkey's path, with any query or none."""
         start = key.partition("?")[0]
         if start not in self._of_paths:
             alike = self._engine.captures(f"{start}?", f"{start}@")
@@ -179,7 +179,7 @@ class PageNeeds:
                 yield from self._played((one,))
 
     def _played(self, near: Sequence[Capture]) -> Iterator[Capture]:
-        """Yield the nearest capture, the nearest that succeeded, and what holds their payload."""
+        """Yield the nearest and the nearest successful capture, with originals of revisits."""
         good = (one for one in near if (one.status_code or 0) < LOWEST_ERROR)
         first, best = near[:1], list(islice(good, 1))
         for capture in dict.fromkeys((*first, *best)):

@@ -1,4 +1,4 @@
-"""The way of a selection into a WACZ: records, their index, pages, the list of files; or a WARC."""
+"""Packing of a selection: records, index, pages and file list as a WACZ, or records as a WARC."""
 
 import hashlib
 import json
@@ -30,9 +30,9 @@ from nwx.warc.members import READ_FAILURES
 from nwx.warc.sources import ArchiveSource, stored_source
 
 _LINES_A_BLOCK = 300
-"""As cdxj-indexer has them in WACZ files."""
+"""As in cdxj-indexer for WACZ files."""
 WARC_BYTES = 1 << 30
-"""A WARC in a WACZ that has grown to this is followed by another."""
+"""The size in bytes at which another WARC is begun in a WACZ."""
 
 _SPOOLED_BYTES = 16 << 20
 _COPIED_BYTES = 1 << 20
@@ -53,9 +53,9 @@ class PackOptions:
 
 @dataclass(slots=True)
 class PackReport:
-    """What was packed; `missing` counts captures whose record could not be read.
+    """The counts of a package; `missing` counts captures whose record could not be read.
 
-    `requires` names the files without which revisits of the package do not play.
+    `requires` names the files needed to play revisits of the package.
     """
 
     captures: int = 0
@@ -107,7 +107,7 @@ def _selected(
     progress: ShowProgress,
     nothing: ErrorText,
 ) -> Iterator[Catalogue]:
-    """Yield the captures of a selection; raises `nothing` as a SourceError where it has none."""
+    """Yield the catalogue of a selection; raises `nothing` as a SourceError if it is empty."""
     with (
         temporary_folder() as scratch,
         closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
@@ -138,7 +138,7 @@ def nothing_packed(report: PackReport) -> ErrorText:
 
 
 class RecordCopies:
-    """Writes records into WARCs and notes their new places.
+    """Writes records into WARCs and records their new offsets.
 
     `open_warc` opens a WARC by its name; after a WARC reaches `most_bytes`, another one is opened.
     """
@@ -188,7 +188,7 @@ class RecordCopies:
             self._miss(ReadError(source.name, None, "missing", str(error)), left)
 
     def _write_record(self, source: ArchiveSource, handle: BinaryIO, capture: Capture) -> None:
-        # A record is first read whole, so that no half of one is ever in the WARC.
+        # Read the whole record first, so that the WARC never has half a record.
         with SpooledTemporaryFile(_SPOOLED_BYTES) as whole:
             try:
                 whole.writelines(copied_record(source, handle, capture))
@@ -274,7 +274,7 @@ def _write_index(wacz: WaczWriter, catalogue: Catalogue) -> None:
 def _write_pages(
     wacz: WaczWriter, engine: Engine, catalogue: Catalogue, report: PackReport, *, text: bool
 ) -> None:
-    """Write the list of pages, each with its title, and its text where that is wanted."""
+    """Write the list of pages with their titles, and with their texts if `text`."""
     pages = catalogue.pages()
     head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": text}
     with wacz.entry("pages/pages.jsonl", deflated=True) as entry:

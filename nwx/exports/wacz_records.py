@@ -1,4 +1,4 @@
-"""Copies stored records into a gzipped WARC: as they are where that can be, else written anew."""
+"""Copying of stored records into gzipped WARCs: unchanged if possible, else rewritten."""
 
 import hashlib
 import io
@@ -43,7 +43,7 @@ class HashedFile:
         self.size = 0
 
     def write(self, data: bytes) -> int:
-        """Write bytes and return where they begin."""
+        """Write bytes and return their offset."""
         begin = self.size
         self._stream.write(data)
         self._hash.update(data)
@@ -68,7 +68,7 @@ class WaczWriter:
 
     @contextmanager
     def entry(self, path: str, *, deflated: bool = False) -> Iterator[HashedFile]:
-        """Yield a new file to write; files that are compressed already are stored as they are."""
+        """Yield a new file to write, compressed if `deflated`, else stored."""
         info = zipfile.ZipInfo(path, self._made.timetuple()[:6])
         info.compress_type = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
         with self._zip.open(info, "w", force_zip64=True) as stream:
@@ -77,7 +77,7 @@ class WaczWriter:
         self.resources.append(Resource(path, entry.digest(), entry.size))
 
     def finish(self, about: dict[str, Any]) -> None:
-        """Write the list of all files, and its checksum; `about` goes into it."""
+        """Write `datapackage.json`, with `about` and all files, and its checksum; close."""
         package = {
             "profile": "data-package",
             "resources": [
@@ -101,7 +101,7 @@ class WaczWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the zip file; closing twice is harmless."""
+        """Close the zip file; may be called twice."""
         self._zip.close()
 
 
@@ -186,7 +186,7 @@ def _exactly(stream: BinaryIO, length: int) -> Iterator[bytes]:
 
 
 def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
-    """Yield a WARC record as it is, an ARC record as a WARC record."""
+    """Yield a WARC record unchanged, an ARC record converted to WARC."""
     line = record.readline(_MOST_HEAD_BYTES)
     if line.startswith(b"WARC/"):
         head = line
@@ -207,7 +207,7 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
         length -= len(start)
     yield head
     yield from _exactly(record, length)
-    record.read(len(_RECORD_END) + 1)  # up to where the checksum of a member is compared
+    record.read(len(_RECORD_END) + 1)  # to the end of the member, where its checksum is compared
     if is_damaged(record):
         raise FormatError.translated("the compressed data of the record are damaged")
     yield _RECORD_END
@@ -216,7 +216,7 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
 def _arc_record_head(capture: Capture, length: int, *, has_head: bool) -> bytes:
     """Return a WARC head with the values of an ARC record.
 
-    A block without an HTTP head is a resource: as a response, other tools look for a head in it.
+    A block without an HTTP head is a resource: in a response, tools expect a head.
     """
     is_http = capture.record_type == "response" and capture.url.lower().startswith("http")
     fields = {

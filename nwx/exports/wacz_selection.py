@@ -1,4 +1,4 @@
-"""What goes into a WACZ: the captures of a query, of URLs, of collections."""
+"""The selection of captures for a WACZ: by query, URLs and collections."""
 
 import json
 import sqlite3
@@ -19,7 +19,7 @@ from nwx.values.urlkeys import urlkey
 _LAST_KEY = "\U0010ffff"
 _REVISIT = "revisit"
 _CAPTURES_AT_ONCE = 50
-"""So many captures are looked up renders for by one question."""
+"""The number of captures per look-up of renders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class WaczSelection:
 
     `limit` takes only the best documents of the query. `collections`, dates (14 digits, both
     inclusive, "" for none) and `filters` of a question, by name, restrict these.
-    `with_resources` adds what the pages need for playback, of any collection and date. Without
-    `with_originals` those of revisits are left out.
+    `with_resources` adds the captures that pages need for playback, of any collection and date.
+    `with_originals` adds the originals of revisits.
     """
 
     query: str = ""
@@ -44,14 +44,14 @@ class WaczSelection:
 
     @property
     def has_question(self) -> bool:
-        """Whether documents are searched for."""
+        """Whether the selection has a search, by query or filters."""
         return bool(self.query or self.filters)
 
 
 def select_captures(
     engine: Engine, selection: WaczSelection, errors: list[ReadError]
 ) -> Iterator[Capture]:
-    """Stream the captures of a selection, some of them twice.
+    """Yield the captures of a selection, some of them twice.
 
     A revisit includes its original from anywhere in the archive, since it cannot be played without
     it. A capture of a page includes its renders. Invalid URLs are added to `errors`. Raises
@@ -89,7 +89,7 @@ def _selected(
 def _renders(
     engine: Engine, selection: WaczSelection, captures: Iterable[Capture]
 ) -> Iterator[Capture]:
-    """Yield the renders of captures, of the collections that are selected."""
+    """Yield the renders of captures in the selected collections."""
     pages = dict.fromkeys(PageMoment(each.url, each.timestamp) for each in captures)
     for found in renders_of_pages(engine, list(pages)):
         for _, capture in found:
@@ -140,7 +140,7 @@ def _wanted(capture: Capture, selection: WaczSelection) -> bool:
 
 
 class Catalogue:
-    """The captures selected, each once, and the lines of their index, on disk."""
+    """The distinct selected captures, their index lines and pages, in a temporary database."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, isolation_level=None)
@@ -167,7 +167,7 @@ class Catalogue:
         return int(self._db.execute("SELECT count(*) FROM capture").fetchone()[0])
 
     def files(self) -> list[tuple[str, str, int]]:
-        """Return the files that hold them, by collection and name, and how many each holds."""
+        """Return collection, name and number of captures of each file, in order."""
         return self._db.execute(
             "SELECT collection, file, count(*) FROM capture GROUP BY collection, file"
             " ORDER BY collection, file"
@@ -183,9 +183,9 @@ class Catalogue:
             yield Capture(**json.loads(text))
 
     def lone_revisits(self) -> Iterator[Capture]:
-        """Yield a revisit of each file and payload that no other capture here has.
+        """Yield one revisit for each file and payload that no other selected capture has.
 
-        Of those without a digest all, as only the archive knows what they refer to.
+        All revisits without a digest are included, as only the archive can find their originals.
         """
         rows = self._db.execute(
             "SELECT json, min(offset) FROM capture WHERE revisit AND digest <> '' AND digest NOT IN"
@@ -196,7 +196,7 @@ class Catalogue:
             yield Capture(**json.loads(text))
 
     def holds(self, capture: Capture) -> bool:
-        """Return whether a capture is among these."""
+        """Return whether a capture is selected."""
         found = self._db.execute(
             "SELECT 1 FROM capture WHERE collection = ? AND file = ? AND offset = ?",
             (capture.collection, capture.source_file, capture.source_file_offset),
@@ -204,16 +204,16 @@ class Catalogue:
         return found.fetchone() is not None
 
     def add_line(self, line: bytes) -> None:
-        """Note a line of the index."""
+        """Add a line of the index."""
         self._db.execute("INSERT INTO line VALUES (?)", (line,))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines of the index in the order of their bytes."""
+        """Yield the lines of the index in byte order."""
         for (line,) in self._db.execute("SELECT line FROM line ORDER BY line"):
             yield line
 
     def add_page(self, capture: Capture) -> None:
-        """Note a capture as that of a page; the first of each document counts."""
+        """Add the capture of a page; the earliest of each document counts."""
         self._db.execute(
             "INSERT INTO page VALUES (?, ?, ?) ON CONFLICT (id)"
             " DO UPDATE SET timestamp = min(timestamp, excluded.timestamp)",
@@ -225,5 +225,5 @@ class Catalogue:
         yield from self._db.execute("SELECT id, url, timestamp FROM page ORDER BY url, timestamp")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database."""
         self._db.close()

@@ -1,6 +1,7 @@
-"""Metadata records of WAT files, named as by Common Crawl's extractor (ia-web-commons), and texts.
+"""Metadata records of WAT files, with the names of ia-web-commons, and texts of WET files.
 
-docs/decisions/wat-and-wet.md lists the fields that differ from its own.
+docs/decisions/wat-and-wet.md lists the fields that differ from ia-web-commons (Common Crawl's
+extractor).
 """
 
 import re
@@ -26,7 +27,7 @@ _Entry = dict[str, Any]
 _PAYLOAD_BYTES = 16 << 20
 _GZIP_HEAD_BYTES, _GZIP_END_BYTES = 1_024, 8
 _EXTRA, _NAME, _COMMENT, _HEAD_CRC = 4, 8, 16, 2
-_UNCOUNTED = 2  # bytes of the head of a request that the extractor does not count
+_UNCOUNTED = 2  # bytes of a request's head that ia-web-commons does not count
 _RUNS = re.compile(r" {2,}")
 _FILEDESC = re.compile(rb"(\d+) (\d+) ([^\r\n]*)\r?\n([^\r\n]*)")
 _HTTP = {"request": "HTTP-Request", "response": "HTTP-Response", "revisit": "HTTP-Response"}
@@ -50,7 +51,7 @@ def wat_entry(record: Record, filename: str, handle: BinaryIO, *, compressed: bo
 
 
 def html_payload(record: Record) -> tuple[bytes, str] | None:
-    """Return the page of a record without its codings, and its type; None where it has none."""
+    """Return the decoded HTML page of a record and its content type, None if it has none."""
     head = record.http_head()
     if record.kind not in ("response", "revisit") or not head.size:
         return None
@@ -133,7 +134,7 @@ def _http_payload(record: Record) -> _Entry:
 
 
 def pairs_of(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
-    """Yield the names and the values of fields, in order."""
+    """Yield the names and values of header fields, in order."""
     for line in lines:
         name, colon, value = line.partition(b":")
         if colon and name.strip():
@@ -141,7 +142,7 @@ def pairs_of(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
 
 
 def _fields(lines: Iterable[bytes]) -> _Entry:
-    """Return fields by their names as written; of a repeated one the list of its values."""
+    """Return fields by name as written; a repeated field has a list of its values."""
     found: _Entry = {}
     for name, value in pairs_of(lines):
         if name not in found:
@@ -175,7 +176,7 @@ def _dns(block: bytes) -> _Entry:
 
 
 def _gzip_metadata(handle: BinaryIO, record: Record) -> _Entry:
-    """Return the facts of the gzip member of a record, {} where it has none of its own."""
+    """Return the metadata of a record's gzip member, {} if it has no separate one."""
     handle.seek(record.offset)
     start = handle.read(min(record.length, _GZIP_HEAD_BYTES))
     if len(start) < 10 or not start.startswith(GZIP_MAGIC):
@@ -209,7 +210,7 @@ def _gzip_head(start: bytes) -> tuple[int, str]:
 
 
 def extract_page(record: Record) -> Extract | None:
-    """Return the extract of the HTML page of a record, None where it has none."""
+    """Return the extract of the HTML page of a record, None if it has none."""
     page = html_payload(record)
     if page is None:
         return None
@@ -225,7 +226,7 @@ def extract_page(record: Record) -> Extract | None:
 
 
 def page_text(found: Extract) -> str:
-    """Return the title of a page and its text, a line for each block."""
+    """Return the title of a page and its text, one line per block."""
     return "\n".join(filter(None, (found.title, found.content)))
 
 
@@ -234,7 +235,7 @@ _LONGEST_TEXT = 128
 _LONGEST_DATA_URL = 128
 _MOST_CSS = 100_000
 
-# element -> attributes with URLs, each with the attributes that are noted beside it
+# element -> attributes with URLs, each with the attributes recorded with it
 _LINKS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "a": (("href", ("target", "alt", "title", "rel", "hreflang", "type")),),
     "applet": (("codebase", ()), ("cdata", ())),
@@ -280,7 +281,7 @@ _ON_CLICK = (
 
 
 def html_metadata(data: bytes, content_type: str, charset: str) -> _Entry:
-    """Return the `HTML-Metadata` of a page: its head, and its links as the markup has them."""
+    """Return the `HTML-Metadata` of a page: its head, and its links as written in the markup."""
     html = repaired_html(decode(data, content_type, charset), content_type)
     html, _ = disarm(html, _LIMITS)
     try:
@@ -294,15 +295,15 @@ def html_metadata(data: bytes, content_type: str, charset: str) -> _Entry:
 
 
 class _Page:
-    """The metadata of a page; a link with text follows those within its element."""
+    """The metadata of a page; a link with text follows the links inside its element."""
 
     def __init__(self) -> None:
         self._head: _Entry = {}
         self._links: list[_Entry] = []
-        self._open: list[tuple[_Entry, int]] = []  # anchors, and how many elements they still have
+        self._open: list[tuple[_Entry, int]] = []  # anchors, and the number of elements left
 
     def metadata(self) -> _Entry:
-        """Return what was found, without what is empty."""
+        """Return the nonempty ones of `Head` and `Links`."""
         while self._open:
             self._links.append(self._open.pop()[0])
         found = {"Head": self._head, "Links": self._links}
@@ -334,7 +335,7 @@ class _Page:
             self._links += _of_script(tag, attributes.get("onclick") or "")
 
     def _close(self) -> None:
-        """Add the anchors whose elements have all passed."""
+        """Add the anchors whose inner elements have all been added."""
         while self._open and self._open[-1][1] == 0:
             self._links.append(self._open.pop()[0])
         self._open = [(link, left - 1) for link, left in self._open]
@@ -382,7 +383,7 @@ def _of_style(css: str) -> Iterator[_Entry]:
 
 
 def _short(url: str) -> str:
-    """Return a URL, a `data:` URL without its data."""
+    """Return a URL; a `data:` URL without its data."""
     if not url.startswith("data:"):
         return url
     comma = url.find(",", 0, _LONGEST_DATA_URL + 1)

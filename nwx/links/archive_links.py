@@ -1,4 +1,4 @@
-"""The links of an archive: those to a URL or host as inverted last, and those of a page."""
+"""The links of an archive: to a URL or host, from the last inversion, and of a page."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class ArchiveLinks:
     """The inlinks of an archive, fixed to the build that was current when opened."""
 
     def __init__(self, engine: Engine) -> None:
-        """Open the current build; raises NotBuiltError where links were never inverted."""
+        """Open the current build; raises NotBuiltError if links were never inverted."""
         self._index = engine.inlink_index()
         table = self._index.table()
         if table is None:
@@ -45,7 +45,7 @@ class ArchiveLinks:
         return None if links is None else links.counts(cell)
 
     def inlinks(self, urlkey: str, cell: LinkCell = ALL_LINKS) -> Iterator[Inlink]:
-        """Stream the links to a URL in the order of the linking urlkey, kind and text."""
+        """Yield the links to a URL in the order of linking urlkey, kind and text."""
         links = target_links(self.table, urlkey)
         return iter(()) if links is None else links.inlinks(cell)
 
@@ -63,15 +63,15 @@ class ArchiveLinks:
         return self.table.years()
 
     def rows(self) -> Iterator[LinkRow]:
-        """Stream all links in the order of target, source, kind and text."""
+        """Yield all links in the order of target, source, kind and text."""
         return link_rows(self.table)
 
     def host_links(self) -> Iterator[HostLinks]:
-        """Stream how many links hosts have to hosts, in all (year None) and by year."""
+        """Yield the number of links between hosts, in total (year None) and by year."""
         return host_links(self.table)
 
     def frames(self, cell: LinkCell = ALL_LINKS) -> Iterator[pl.DataFrame]:
-        """Stream the links of a cell as tables, see `link_frames`."""
+        """Yield the links of a cell as tables, see `link_frames`."""
         return link_frames(self.table, cell)
 
     def host_graph(self, cell: LinkCell = ALL_LINKS) -> HostGraph:
@@ -92,7 +92,7 @@ class AskedPlace:
 
     @property
     def is_host(self) -> bool:
-        """Return whether all URLs of a host are meant."""
+        """Whether the place is a host, that is, all its URLs."""
         return not self.urlkey
 
 
@@ -125,7 +125,7 @@ _OK, _REDIRECTION = 200, 300
 
 @dataclass(frozen=True, slots=True)
 class PageOutlink:
-    """A link of a page, and whether the linked URL was ever captured."""
+    """A link of a page; `captured` if the linked URL was ever captured."""
 
     page: str
     timestamp: str
@@ -136,9 +136,9 @@ class PageOutlink:
 
 
 def outlinks_of(engine: Engine, place: AskedPlace, cell: LinkCell) -> Iterator[PageOutlink]:
-    """Stream the links of the newest capture of a URL, or of each URL of a host, in a cell.
+    """Yield the links of the newest capture in a cell, of a URL or of each URL of a host.
 
-    For a host, only links to other hosts. In the order of pages, and of the links on each.
+    For a host, only links to other hosts. Ordered by urlkey of the page, then as on the page.
     """
     for capture in _newest(engine, place, cell):
         ids = [capture.document_id, document_id(capture_key(capture))]

@@ -1,4 +1,4 @@
-"""Inverting links: from documents to the inlinks of all URLs, and checks that these agree."""
+"""Inverting links: building the inlinks of all URLs from documents, and checking them."""
 
 import shutil
 import time
@@ -39,7 +39,7 @@ _WORK, _PARTS, _DRAFT = "work", "parts", "draft"
 _AT_ONCE = 5_000
 _WORTH_PROCESSES = 20_000
 _LEAST_SHARE = 0.5
-"""Where fewer documents of the build before are as they were, all are read again."""
+"""If a smaller share of the previous build's documents is unchanged, all are read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,7 @@ class InlinkBuildReport:
     """Result of a build: what it read and kept, and the current totals.
 
     `documents` are all linking documents of the build, `read` the documents whose links it read,
-    `loaded` those whose links were inverted before. `refused` links are not URLs that can be looked
-    up.
+    `loaded` those with links inverted before. `refused` links have no urlkey.
     """
 
     documents: int
@@ -81,13 +80,14 @@ def invert_links(
     options: InlinkBuildOptions,
     progress: ShowProgress = no_progress,
 ) -> InlinkBuildReport:
-    """Build the inlinks of an archive, replacing the previous build at once.
+    """Build the inlinks of an archive, replacing the previous build atomically.
 
-    Only documents that are new, or whose dates changed, are read. After an interruption the next
-    build continues with what was read. `open_engine` opens the same archive for reading, in other
-    processes too. `progress` is called with the steps `loading`, `reading` and `counting`. Raises
-    EngineBusyError if another process builds on this machine, or another build finished first;
-    SourceError if inverted links cannot be read, or are of other documents than the archive's.
+    Only documents that are new, or whose dates changed, are read. After an interruption, the next
+    build continues with the documents already read. `open_engine` opens the same archive for
+    reading, in other processes too. `progress` is called with the steps `loading`, `reading` and
+    `counting`. Raises EngineBusyError if another process builds on this machine, or another build
+    finished first; SourceError if inverted links cannot be read, or are not of the archive's
+    documents.
     """
     began = time.monotonic()
     index = engine.inlink_index()
@@ -110,7 +110,7 @@ def invert_links(
 
 
 class _Build:
-    """One build, from what changed to the current build of an index."""
+    """A run of a build: reads changed documents, and publishes the result in an index."""
 
     def __init__(
         self,
@@ -127,19 +127,19 @@ class _Build:
         if anew:
             shutil.rmtree(folder / _PARTS, ignore_errors=True)
         (folder / _PARTS).mkdir(exist_ok=True)
-        # The stamp comes first: what is written meanwhile makes the build stale, and is noticed.
+        # Read the stamp first: later writes then make the build stale, and are detected.
         self._stamp = index.stamp()
         self._states = _states(index)
         self._base = None if anew else _usable_base(index, self._states)
 
     def load(self, engine: Engine, inverted: InvertedLinks) -> None:
-        """Take the links of the documents that were inverted as they are now."""
+        """Load the inverted links of the documents that are unchanged in the archive."""
         folder = self._folder / _PARTS
         part = write_loaded_part(folder, inverted, engine, self._states, self._progress)
         self.documents_loaded = len(part.table("documents"))
 
     def read(self, open_engine: OpenEngine) -> None:
-        """Read the links of the documents that neither the base nor a part has as they are now."""
+        """Read the links of documents whose current state neither the base nor a part has."""
         known = [part.table("documents").select("id", "state") for part in self._parts()]
         if self._base is not None:
             known.append(living(self._base.documents).select("id", "state"))
@@ -237,7 +237,7 @@ def _number(index: InlinkIndex) -> int:
 
 
 def _states(index: InlinkIndex) -> pl.DataFrame:
-    """Return the current documents with their states, in the order that reads fastest."""
+    """Return the current documents with their states, in the fastest order for reading."""
     frames = [pl.DataFrame(schema={"id": pl.Binary, "state": pl.UInt64})]
     for found in index.document_states():
         ids = [found.ids[begin : begin + ID_BYTES] for begin in range(0, len(found.ids), ID_BYTES)]
@@ -256,7 +256,7 @@ def _read_batch(open_engine: OpenEngine, folder: Path, ids: list[bytes], states:
 
 
 InlinkProblem = tuple[str, str]
-"""The id of an entry, `*` of none, and what is wrong."""
+"""The id of an entry (`*` for none), and a description of the error."""
 
 _CHECKED_AT_ONCE = 1_000
 

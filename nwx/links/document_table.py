@@ -1,4 +1,4 @@
-"""The linking documents of a build, and all its links as tables, range by range."""
+"""The linking documents of a build, and its links as tables by range."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,7 +151,7 @@ def _ranks(order: Array) -> Array:
 
 
 def _new_documents(parts: Sequence[LinkPart], states: pl.DataFrame) -> pl.DataFrame:
-    """Return the documents of parts that have these states, in the order of source and id."""
+    """Return the documents of parts with these states, ordered by source and id."""
     schema: dict[str, Any] = {
         "local": pl.UInt32, "id": _ID, "state": pl.UInt64, "source": pl.String,
         "url": pl.String, "refused": pl.UInt32, "part": pl.UInt32,
@@ -192,7 +192,7 @@ def _dates(parts: Sequence[LinkPart], numbers: Sequence[Array]) -> pl.DataFrame:
 def _cells(
     dates: pl.DataFrame, known: Sequence[Cell], first: int, documents: int
 ) -> tuple[list[Cell], dict[str, Array]]:
-    """Return the cells by code, and the cells of each new document with its dates there."""
+    """Return the cells by code, and the cells of each new document with its dates in them."""
     dates = dates.with_columns(year=pl.col("timestamp") // _YEAR)
     no_year, any_name = pl.lit(None, dtype=pl.Int64), pl.lit("", dtype=pl.String)
     variants: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
@@ -254,8 +254,8 @@ def first_dates(table: InlinkTable, cell: LinkCell) -> Array:
 def link_frames(table: InlinkTable, cell: LinkCell) -> Iterator[pl.DataFrame]:
     """Yield the links of a cell: urlkeys of source and target, timestamp, kind, anchor.
 
-    In the order of target, source, kind and anchor; about a million at a time. A page whose
-    versions have the same link is one row, with the first date.
+    Ordered by target, source, kind and anchor; about a million at a time. The same link in several
+    versions of a page is one row, with the first date.
     """
     first = first_dates(table, cell)
     sources = pl.Series("source", table.sources.all(), dtype=pl.String)
@@ -296,7 +296,7 @@ _SCHEMA = {"source": pl.UInt32, "target": pl.String, "year": pl.Int64, "links": 
 
 
 class HostLinks(NamedTuple):
-    """How many pairs of linking and linked URL two hosts have, in a year, or in all (None)."""
+    """The number of pairs of linking and linked URL of two hosts, in a year or in total (None)."""
 
     source: str
     target: str
@@ -305,10 +305,10 @@ class HostLinks(NamedTuple):
 
 
 def host_links(table: InlinkTable) -> Iterator[HostLinks]:
-    """Stream the number of links between hosts, own links included, in all and by year.
+    """Yield the number of links between hosts, own links included, in total and by year.
 
-    A link is a pair of linking and linked URL (by urlkey). In the order of source, target and year,
-    all years first.
+    A link is a pair of linking and linked URL (by urlkey). Ordered by source, target and year, the
+    total first.
     """
     ranges = map(table.range, range(len(table.notes.ranges)))
     frames = [_of_range(table, found) for found in ranges]

@@ -1,4 +1,4 @@
-"""The blobs of a build of inlinks while they are written, in a folder of their own."""
+"""The blobs of a build of inlinks in progress, in a separate folder."""
 
 import os
 import shutil
@@ -32,13 +32,13 @@ from nwx.links.ranges import (
 
 _NUMBERS = "numbers.arrays"
 _MANY_RANGES = 16
-"""So many are worth the start of processes; few are where nearly nothing is new."""
+"""The number of ranges that justifies starting processes; few are if little has changed."""
 _CROWDED = 2
-"""A range with so many times RANGE_LINKS is made two."""
+"""A range with more than this multiple of RANGE_LINKS is split in two."""
 
 
 class InlinkDraft:
-    """A build that is being made, from the build before and parts."""
+    """A build in progress, made from the previous build and parts."""
 
     def __init__(self, folder: Path, base: InlinkTable | None, number: int) -> None:
         self._folder, self._base = folder, base
@@ -67,7 +67,7 @@ class InlinkDraft:
         workers: int,
         progress: ShowProgress,
     ) -> list[RangeNotes]:
-        """Write the ranges that parts or removed documents touch, and return all."""
+        """Write the ranges affected by parts or removed documents; return all ranges."""
         starts = self._starts(parts)
         folders = tuple(part.folder for part in parts)
         place = (self._folder, self.documents, folders)
@@ -83,7 +83,7 @@ class InlinkDraft:
         return [notes for notes in found if notes is not None]
 
     def _starts(self, parts: Sequence[LinkPart]) -> list[str]:
-        """Return the first urlkeys of the ranges: the base's, and additional ones."""
+        """Return the first urlkeys of the ranges: those of the base, and additional ones."""
         starts = set(range_starts(parts))
         if self._base is not None:
             for number, notes in enumerate(self._base.notes.ranges):
@@ -94,7 +94,7 @@ class InlinkDraft:
         return sorted(starts)
 
     def _covering(self, first: str) -> tuple[Path, RangeNotes] | None:
-        """Return where the range of the base is that a urlkey is in, and its notes."""
+        """Return the folder and notes of the base's range that contains a urlkey, or None."""
         if self._base is None or not self._base.notes.ranges:
             return None
         ranges = self._base.notes.ranges
@@ -102,7 +102,7 @@ class InlinkDraft:
         return self._base.folder, before[-1]
 
     def write_anchors(self, notes: InlinkNotes) -> InlinkNotes:
-        """Write what searches look at, and return the notes with it."""
+        """Write the anchor table for searches, and return the notes with its blob."""
         anchors = f"anchors.{self._mark}.arrays"
         for name in notes.blobs:
             if not (self._folder / name).exists():
@@ -112,7 +112,7 @@ class InlinkDraft:
         return replace(notes, anchors=anchors)
 
     def _kept_folder(self) -> Path:
-        assert self._base is not None  # what is not here is kept from there
+        assert self._base is not None  # blobs that are not in the draft are in the base
         return self._base.folder
 
     def stored(self, notes: InlinkNotes) -> StoredBuild:
@@ -121,7 +121,7 @@ class InlinkDraft:
         return StoredBuild.of_files(notes.blobs, self._folder, base, notes.as_json())
 
     def made(self) -> Iterator[Path]:
-        """Yield the files of the blobs that were made."""
+        """Yield the files of new blobs."""
         kept = self._base.stored.blobs if self._base else {}
         for path in sorted(self._folder.iterdir()):
             if path.name != _NUMBERS and path.name not in kept:
@@ -141,7 +141,7 @@ def _write_one(
     last: str | None,
     covering: tuple[Path, RangeNotes] | None,
 ) -> RangeNotes | None:
-    """Write a range, or keep that of the base; None where nothing is in it."""
+    """Write a range, or keep that of the base; return its notes, None if it is empty."""
     source = _source(folder, documents, parts)
     if covering is None:
         return write_range(source, empty_range(), first, last, folder / name)

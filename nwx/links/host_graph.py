@@ -1,4 +1,4 @@
-"""The graph of hosts, or of domains: who links to whom, and how often."""
+"""The graph of links between hosts, or domains; centralities and neighbourhoods."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def reversed_host(name: str) -> str:
     """Return a host with its labels in reverse, `org.example` for `example.org`.
 
-    Common Crawl's web graphs name and sort hosts in this form; IP addresses stay as they are.
+    Common Crawl's web graphs name and sort hosts in this form; IP addresses are unchanged.
     """
     if name.startswith("[") or name.replace(".", "").isdigit():
         return name
@@ -54,11 +54,11 @@ class HostGraph:
         return np.bincount(self.source, self.links, len(self.hosts)).astype(np.int64)
 
     def hosts_in(self) -> Array:
-        """Return how many others link to each host."""
+        """Return the number of other hosts that link to each host."""
         return np.bincount(self.target, minlength=len(self.hosts))
 
     def hosts_out(self) -> Array:
-        """Return to how many others each host links."""
+        """Return the number of other hosts that each host links to."""
         return np.bincount(self.source, minlength=len(self.hosts))
 
 
@@ -101,7 +101,7 @@ def _graph(
     target: Sequence[int] | Array,
     links: Sequence[int] | Array,
 ) -> HostGraph:
-    """Return a graph with its names in order and equal edges as one."""
+    """Return a graph with sorted names and merged duplicate edges."""
     keys = sorted(range(len(names)), key=lambda place: (reversed_host(names[place]), names[place]))
     order = np.array(keys, dtype=np.int64)
     places = np.empty(len(names), dtype=np.int64)
@@ -252,7 +252,7 @@ class Neighbourhood:
 
 
 def place_of_host(graph: HostGraph, host: str) -> int | None:
-    """Return the place of a host in a graph, None where it is not there."""
+    """Return the index of a host in a graph, or None."""
     place = bisect_left(
         graph.hosts,
         (reversed_host(host), host),
@@ -262,9 +262,9 @@ def place_of_host(graph: HostGraph, host: str) -> int | None:
 
 
 def neighbourhood(graph: HostGraph, centre: str, most: int) -> Neighbourhood:
-    """Return a host and those most linked with it; for "", the hosts most linked to.
+    """Return a host and those with most links to or from it; for "", the most linked hosts.
 
-    At most `most` hosts. A host that is not in the graph is returned alone.
+    At most `most` hosts; none if the host is not in the graph.
     """
     size = len(graph.hosts)
     if not centre:
@@ -314,7 +314,7 @@ def _drawn(
 
 
 def _layout(size: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[float, float]]:
-    """Return a place for each host, the same at each call."""
+    """Return a position for each host; deterministic."""
     if not size:
         return []
     import igraph  # takes long to load, and few questions need it

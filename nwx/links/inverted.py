@@ -1,4 +1,4 @@
-"""Links inverted elsewhere (`nwx spark links` writes them as Parquet), as a part of a build."""
+"""Loading of inverted links (Parquet files of `nwx spark links`) as a part of a build."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class InvertedNotes:
-    """How many rows the files of inverted links have."""
+    """The numbers of rows in the files of inverted links."""
 
     documents: int
     document_links: int
@@ -71,7 +71,7 @@ class InvertedNotes:
 
 
 class InvertedLinks:
-    """Inverted links in a folder; what cannot be read raises SourceError."""
+    """Inverted links in a folder; raises SourceError if they cannot be read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -100,7 +100,7 @@ class InvertedLinks:
         return pl.concat([pl.DataFrame(schema=schema), *frames])
 
     def links(self, rows: int) -> Iterator[pl.DataFrame]:
-        """Stream links, `rows` at a time: linked urlkey, id of the document, kind, anchor."""
+        """Yield links, `rows` at a time: linked urlkey, id of the document, kind, anchor."""
         held: list[pl.DataFrame] = []
         for frame in self._tables(INVERTED_LINKS, self.notes.document_links, rows):
             held.append(frame)
@@ -112,14 +112,14 @@ class InvertedLinks:
             yield pl.concat(held)
 
     def unmet(self) -> Iterator[tuple[str, str]]:
-        """Stream URL and timestamp of the captures whose outlinks were not found."""
+        """Yield URL and timestamp of captures missing in the file that has their outlinks."""
         for frame in self._tables(INVERTED_UNMET, self.notes.unmet):
             yield from frame.iter_rows()
 
     def _tables(
         self, name: str, expected: int, at_once: int | None = None
     ) -> Iterator[pl.DataFrame]:
-        """Yield the rows of the files of a folder in order; all are as many as expected."""
+        """Yield the rows of a folder's files in order; raises SourceError on another number."""
         columns = [pl.col(column).cast(kind) for column, kind in _SCHEMAS[name].items()]
         read = 0
         with self._reading(name):
@@ -190,7 +190,7 @@ def write_loaded_part(
 
 
 def _same_documents(inverted: InvertedLinks, engine: Engine, states: pl.DataFrame) -> pl.DataFrame:
-    """Return the documents that the archive made from the same captures, in the order of ids."""
+    """Return the documents that the archive made from the same captures, ordered by id."""
     found = inverted.documents().join(states, on="id").unique("id").sort("id")
     precedence: list[int | None] = []
     for ids in batches(found["id"].to_list(), _AT_ONCE):
@@ -262,8 +262,8 @@ def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Pa
 def stretch_arrays(links: pl.DataFrame, ids: pl.Series) -> dict[str, Array]:
     """Return the arrays of links (target, document, kind, anchor), ordered by target.
 
-    Documents are known by the places of their ids; links of others are left out, and there are no
-    arrays if none is left. Raises SourceError if an id has the wrong length.
+    `document` is the index of the document's id in `ids`; links of other documents are left out.
+    Returns {} if no links remain. Raises SourceError if an id has the wrong length.
     """
     if (links["document"].bin.size() != ID_BYTES).any():
         raise SourceError.translated(

@@ -1,4 +1,4 @@
-"""The current build of an archive's links, with the graphs asked for last; threads share it."""
+"""The current build of an archive's links, with a cache of graphs; thread-safe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _WWW = "www."
 
 @dataclass(frozen=True, slots=True)
 class GraphKey:
-    """Which graph: of hosts or of domains, in which cell."""
+    """The key of a graph: hosts or domains, in a cell."""
 
     domains: bool
     cell: LinkCell = ALL_LINKS
@@ -39,8 +39,8 @@ class GraphKey:
 class UrlInlinks:
     """The links to a URL in a cell, and some of them.
 
-    `years` has the linking pages by year. `more` is true if links follow those of `listed`.
-    `status` is the lowest of the captures of the URL, None without any.
+    `years` has the number of linking pages by year. `more` is true if more links follow `listed`.
+    `status` is the lowest status of the URL's captures, None without any.
     """
 
     counts: LinkCounts
@@ -52,7 +52,7 @@ class UrlInlinks:
 
 @dataclass(frozen=True, slots=True)
 class LinkGraph:
-    """Hosts, or domains, and the links among them, with the documents of each in the archive."""
+    """Hosts or domains, the links among them, and the number of documents of each."""
 
     around: Neighbourhood
     documents: Mapping[str, int]
@@ -60,9 +60,9 @@ class LinkGraph:
 
 @dataclass(frozen=True, slots=True)
 class OutlinkState:
-    """A link of a document: whether what it leads to was captured.
+    """A link of a document, and whether its target was captured.
 
-    `state` is `captured`, `error` (captured with errors alone), `never`, or "" for an invalid URL.
+    `state` is `captured`, `error` (only captured with errors), `never`, or "" for an invalid URL.
     """
 
     url: str
@@ -76,7 +76,7 @@ class KeptLinks:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        # Two locks: questions about a URL do not wait for graphs.
+        # Separate locks, so that questions about a URL do not wait for graphs.
         self._opening, self._counting = Lock(), Lock()
         self._version = ""
         self._links: ArchiveLinks | None = None
@@ -95,7 +95,7 @@ class KeptLinks:
             return version, self._links
 
     def graph(self, key: GraphKey) -> HostGraph:
-        """Return a graph; other callers wait meanwhile."""
+        """Return a graph, made if not cached; other callers wait meanwhile."""
         version, links = self._current()
         with self._counting:
             return self._graph(version, links, key)
@@ -122,13 +122,13 @@ class KeptLinks:
             return graph, found
 
     def around(self, host: str, key: GraphKey, top: int) -> LinkGraph:
-        """Return the hosts, or domains, around one, or the most linked ones without it."""
+        """Return the hosts or domains around one, or the most linked ones for ""."""
         centre = domain_of_host(host) if key.domains and host else host
         around = neighbourhood(self.graph(key), centre, top)
         return LinkGraph(around, self._documents(around, domains=key.domains))
 
     def _documents(self, around: Neighbourhood, *, domains: bool) -> dict[str, int]:
-        """Return how many documents the archive has of the hosts, or domains, that are shown."""
+        """Return the number of documents of each shown host or domain."""
         names = [one.host for one in around.hosts if one.host]
         if not names:
             return {}
@@ -152,7 +152,7 @@ class KeptLinks:
     def of_key(
         self, key: str, cell: LinkCell, offset: int, limit: int, *, by_year: bool = True
     ) -> UrlInlinks:
-        """Return the links to a urlkey with their counts; `limit` of them are listed."""
+        """Return the links to a urlkey with their counts, listing `limit` links from `offset`."""
         links = self.links()
         found = tuple(islice(links.inlinks(key, cell), offset, offset + limit + 1))
         years = {
@@ -166,7 +166,7 @@ class KeptLinks:
 
 
 def outlink_states(engine: Engine, links: Sequence[Link]) -> list[OutlinkState]:
-    """Return links with the states of the URLs that they lead to."""
+    """Return links with the states of their targets."""
     keys = {link: key for key, link in link_keys(links)}
     statuses = engine.statuses(list(dict.fromkeys(keys.values())))
     return [

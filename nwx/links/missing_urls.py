@@ -1,4 +1,4 @@
-"""What captured pages need and the archive lacks: linked URLs without a capture that succeeded."""
+"""Missing URLs: linked by captured pages, but without a successful capture."""
 
 import heapq
 from collections import defaultdict
@@ -41,7 +41,7 @@ _MOST_CAPTURES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LostTarget:
-    """Redirect target without a successful capture; `status` is None without any capture."""
+    """A redirect target without a successful capture; `status` is None without any capture."""
 
     url: str
     urlkey: str
@@ -58,8 +58,8 @@ def lost_targets(
 ) -> dict[str, LostTarget]:
     """Return redirect targets without a successful capture, by the redirecting urlkeys.
 
-    Of `keys` the first 200 are followed whose captures are redirects and errors only by their
-    lowest `statuses`; the last redirect of each counts. Redirects to redirects are followed.
+    The first 200 of `keys` that only have redirects and errors, by their lowest `statuses`, are
+    followed; the last redirect of each counts. Redirects to redirects are followed.
     """
     found: dict[str, LostTarget] = {}
     redirecting = (key for key in keys if is_redirect(statuses.get(key)))
@@ -78,7 +78,7 @@ def lost_targets(
 
 
 def _target(engine: Engine, key: str) -> tuple[str, str] | None:
-    """Return the URL and urlkey that a URL redirected to last, None if that is the same urlkey."""
+    """Return URL and urlkey of a URL's last redirect target, None if it has the same urlkey."""
     urls = [one.redirect_to for one in islice(engine.captures(key), _MOST_CAPTURES)]
     url = next(filter(None, reversed(urls)), "")
     try:
@@ -131,7 +131,7 @@ class PageFilter:
         )
         found = np.zeros(size, dtype=bool)
         found[owners[ends]] = True
-        # The dates of a year that begins before the span and ends after it are looked up.
+        # If the dates of a year begin before the span and end after it, look them up.
         around = of_cell & (first < since) & (last > until)
         unsure = np.unique(owners[around])
         self._look_up(engine, table, unsure[~found[unsure]], found)
@@ -153,18 +153,18 @@ class PageFilter:
 
 
 def is_of_site(host: str, site: str) -> bool:
-    """Return whether a host is a site, in any spelling, or below it; `www.` makes no difference."""
+    """Return whether a host is a site, in any spelling, or a subdomain; `www.` is ignored."""
     site = host_parts(site).host.removeprefix("www.")
     return host == site or host.endswith(f".{site}")
 
 
 KIND_GROUPS = {"embedded": EMBEDDED, "pages": NAVIGATIONAL}
-"""Names for several kinds: what a browser loads with a page, and pages that are linked."""
+"""Names for groups of kinds: resources that a browser loads with a page, and linked pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingQuestion:
-    """Criteria of the missing URLs asked for.
+    """A question for missing URLs.
 
     `kinds` are the link kinds that count. `pages` selects the linking pages, `site` the host (with
     its subdomains) of the missing URLs; "" is any.
@@ -192,11 +192,11 @@ class MissingUrl:
 def missing_urls(
     engine: Engine, links: ArchiveLinks, question: MissingQuestion
 ) -> Iterator[MissingUrl]:
-    """Stream the missing URLs, the ones that most pages need first, ties by urlkey.
+    """Yield the missing URLs, those needed by most pages first, ties by urlkey.
 
     A URL is missing if none of its captures, whatever their collection and date, has a status below
-    LOWEST_ERROR. If they are redirects, the target is missing if the same holds for it: of the
-    LOOKED_AHEAD URLs that most pages need, at most 200 redirects are followed.
+    LOWEST_ERROR. If they are redirects, the target is missing if the same holds for it; at most
+    200 redirects are followed, among the LOOKED_AHEAD most needed URLs.
     """
     documents = question.pages.passing_documents(engine, links.table)
     needed = needed_urls(links.table, question.kinds, documents, question.site)
@@ -207,7 +207,7 @@ def missing_urls(
 
 
 _Row = tuple[int, str, MissingUrl]
-"""What missing URLs are ordered by, most pages first and then by urlkey, and one of them."""
+"""A missing URL after its sort key: the negative number of pages, and the urlkey."""
 
 
 def _missing_rows(engine: Engine, needed: NeededUrls) -> Iterator[_Row]:
@@ -222,7 +222,7 @@ def _missing_rows(engine: Engine, needed: NeededUrls) -> Iterator[_Row]:
         keys = some.keys()
         spelled = spellings(engine, some.table, keys, some.document)
         for key, kind, pages in zip(keys, some.kind.tolist(), some.pages.tolist(), strict=True):
-            # Where a document is gone since links were inverted, its links are missed by nobody.
+            # If a document was deleted since the inversion, nothing needs its links.
             if url := spelled.get(key):
                 yield -pages, key, MissingUrl(url, kinds[kind], pages, statuses.get(key))
 
@@ -230,7 +230,7 @@ def _missing_rows(engine: Engine, needed: NeededUrls) -> Iterator[_Row]:
 def _missing_targets(
     engine: Engine, needed: NeededUrls, question: MissingQuestion, documents: Array
 ) -> list[_Row]:
-    """Return the missing targets of redirects, in order; the pages of all that lead there count."""
+    """Return the missing redirect targets, in order; pages of all redirecting URLs count."""
     some = needed.only(slice(0, LOOKED_AHEAD))
     keys = some.keys()
     places = {key: place for place, key in enumerate(keys)}
@@ -263,7 +263,7 @@ def _pages_together(
     question: MissingQuestion,
     documents: Array,
 ) -> dict[str, int]:
-    """Return how many pages need any of the URLs of each group, given by their places."""
+    """Return the number of pages that need any URL of each group, given by index in `needed`."""
     pages = {name: int(needed.pages[group[0]]) for name, group in groups.items()}
     several = {name: group for name, group in groups.items() if len(group) > 1}
     places = np.unique(np.array([place for group in several.values() for place in group], int))
@@ -280,7 +280,7 @@ def _pages_together(
 def spellings(
     engine: Engine, table: InlinkTable, keys: Sequence[str], documents: Array
 ) -> dict[str, str]:
-    """Return the URLs of urlkeys as documents, given by their numbers, spell them."""
+    """Return for each urlkey a URL as spelled in documents, which are given by number."""
     ids = table.documents["id"]
     numbers = np.unique(documents).tolist()
     wanted = set(keys)
@@ -312,10 +312,10 @@ class MissingResource:
 
 @dataclass(frozen=True, slots=True)
 class PageResources:
-    """Number of resources that a page needs, by urlkey, and the missing ones in page order.
+    """The number of a page's distinct resources (by urlkey), and the missing ones in page order.
 
     Resources loaded by the page's captured style sheets are included. `is_cut` is true if there are
-    more than MOST_RESOURCES; the others were left out.
+    more than MOST_RESOURCES; the rest was left out.
     """
 
     total: int
@@ -324,7 +324,7 @@ class PageResources:
 
 
 def page_resources(engine: Engine, document: Document) -> PageResources:
-    """Return the resources of a document."""
+    """Return the resources of a document, and which are missing."""
     own = dict(_embedded(document.extract.links))
     own.pop(document.capture.urlkey, None)
     wanted = dict(own)
@@ -345,7 +345,7 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
 
 
 def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
-    """Yield links with their urlkeys; URLs that people do not browse are left out."""
+    """Yield links with their urlkeys; URLs that browsers do not load are left out."""
     for link in links:
         if is_browsed(link.url):
             with suppress(UrlError):
@@ -357,7 +357,7 @@ def _embedded(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
 
 
 def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) -> Iterator[Document]:
-    """Yield the page's style sheets as captured closest to the page."""
+    """Yield the page's style sheets, each in the version captured closest to the page."""
     keys = [key for key, link in links.items() if link.kind == STYLESHEET][:_MOST_SHEETS]
     found = []
     for key in keys:
@@ -375,9 +375,9 @@ def _style_sheets(engine: Engine, document: Document, links: dict[str, Link]) ->
 def asked_missing(
     kinds: Iterable[str] = (), pages: PageFilter | None = None, host: str = ""
 ) -> MissingQuestion:
-    """Return the question for links of some kinds, or of groups of them; none are all groups.
+    """Return the question for links of some kinds or groups of kinds, by default all groups.
 
-    Raises UsageError for a kind that there is not.
+    Raises UsageError on an unknown kind.
     """
     wanted: set[str] = set()
     for name in tuple(kinds) or KIND_GROUPS:
@@ -394,5 +394,5 @@ def asked_missing(
 def asked_pages(
     site: str = "", collection: str = "", date_from: DateOption = "", date_to: DateOption = ""
 ) -> PageFilter:
-    """Return the pages that options ask for; raises UsageError for invalid dates."""
+    """Return the page filter of options; raises UsageError on invalid dates."""
     return PageFilter(site, collection, *date_bounds(date_from, date_to))

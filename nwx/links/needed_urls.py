@@ -1,4 +1,4 @@
-"""Linked URLs by the number of pages that need them, the style sheets of these included."""
+"""Linked URLs by the number of pages that need them, directly or through style sheets."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
@@ -17,7 +17,7 @@ _MOST_HELD = 20_000_000
 
 
 class SourceNumbers:
-    """The numbers of linking URLs by their urlkeys; later builds append theirs."""
+    """Look-up of the numbers of linking URLs by urlkey; later builds append numbers."""
 
     def __init__(self, table: InlinkTable) -> None:
         self._texts = table.sources
@@ -60,7 +60,7 @@ class StyleSheets:
         self._importers: dict[int, list[int]] = {}
 
     def pages(self, sheet: int) -> Array:
-        """Return the sources of the pages that load a style sheet, through others too."""
+        """Return the sources of the pages that load a style sheet, directly or by imports."""
         if sheet not in self._pages:
             found = self._found(sheet)
             self._held += len(found)
@@ -71,7 +71,7 @@ class StyleSheets:
         return self._pages[sheet]
 
     def _found(self, sheet: int) -> Array:
-        """Return the pages that load a style sheet, also by imports, each once."""
+        """Return the distinct pages that load a style sheet, directly or by imports."""
         seen, level = {sheet}, {sheet}
         pages = [self._direct(sheet)]
         for _ in range(_MOST_DEPTH):
@@ -81,7 +81,7 @@ class StyleSheets:
         return np.unique(np.concatenate(pages))
 
     def _direct(self, sheet: int) -> Array:
-        """Return the pages that load a style sheet themselves."""
+        """Return the pages that load a style sheet directly."""
         loaders = self._loaders[sheet]
         by = self._sources[loaders].astype(np.int64)
         return by[~np.isin(by, self.sources) & self.documents[loaders]]
@@ -94,7 +94,7 @@ class StyleSheets:
         return self._importers[sheet]
 
     def pages_of(self, sources: Array) -> Array:
-        """Return the sources of the pages that link themselves, or load what does."""
+        """Return the sources of pages among `sources`, or loading a style sheet among them."""
         nested = np.isin(sources, self.sources)
         through = map(self.pages, np.unique(sources[nested]).tolist())
         return np.unique(np.concatenate([sources[~nested], *through]))
@@ -102,9 +102,9 @@ class StyleSheets:
 
 @dataclass(frozen=True, slots=True)
 class NeededUrls:
-    """Linked URLs, most needed first, ties by urlkey; equally long columns.
+    """Linked URLs, needed by most pages first, ties by urlkey; columns of equal length.
 
-    Need is the number of pages. `kind` is the code of the kind of most links, `document` the number
+    `pages` is the number of pages, `kind` the code of the kind of most links, `document` the number
     of a document that links to the URL; `part` and `place` locate its urlkey, which is read on
     demand.
     """
@@ -125,7 +125,7 @@ class NeededUrls:
         return [self.table.range(part).keys[place] for part, place in places]
 
     def only(self, chosen: Array | slice) -> "NeededUrls":
-        """Return those at some places."""
+        """Return the URLs at some indices."""
         columns = (self.part, self.place, self.pages, self.kind, self.document)
         return NeededUrls(self.table, *(column[chosen] for column in columns))
 
@@ -153,7 +153,7 @@ def needed_urls(
 
 
 def _wanted(found: TargetRange, site: str) -> Array:
-    """Return which linked URLs of a range are of a site."""
+    """Return which linked URLs of a range belong to a site, as bool array."""
     if not site:
         return np.ones(len(found.keys), dtype=bool)
     wanted = np.zeros(len(found.keys), dtype=bool)
@@ -167,7 +167,7 @@ def _wanted(found: TargetRange, site: str) -> Array:
 def _of_range(
     table: InlinkTable, part: int, codes: Array, sheets: StyleSheets, wanted: Array
 ) -> pl.DataFrame:
-    """Return of one range: target, pages, kind and document."""
+    """Return target, pages, kind and document of the needed URLs of a range."""
     found = table.range(part)
     arrays = found.arrays
     targets = found.targets()
@@ -203,7 +203,7 @@ def _of_range(
 
 
 def _through_sheets(frame: pl.DataFrame, sheets: StyleSheets) -> pl.DataFrame:
-    """Return the pages that need what style sheets link to, directly or through these."""
+    """Return the number of pages that need each URL linked by style sheets, in any way."""
     linked = frame.filter(pl.col("of_sheet"))["target"].unique()
     some = frame.filter(pl.col("target").is_in(linked.implode()))
     rows = [
@@ -215,7 +215,7 @@ def _through_sheets(frame: pl.DataFrame, sheets: StyleSheets) -> pl.DataFrame:
 
 
 PAIRS_AT_ONCE = 4_000_000
-"""A piece of pairs has about so many, or those of one URL."""
+"""The approximate number of pairs in a piece, unless a single URL has more."""
 
 _NONE = -1
 _HALF = np.uint64(32)
@@ -235,7 +235,7 @@ def needing_pages(
     for part in np.unique(needed.part).tolist():
         own = np.flatnonzero(needed.part == part)
         links = _links(table, part, needed, codes, sheets)
-        # A style sheet of a million pages makes a million pairs of each of its links.
+        # A style sheet loaded by a million pages makes a million pairs for each of its links.
         pieces = np.cumsum(needed.pages[own]) // at_once
         for some in np.split(own, np.flatnonzero(is_new(pieces))[1:]):
             yield _pairs(links, int(some[0]), int(some[-1]), sheets)
@@ -272,7 +272,7 @@ def _links(
 
 
 def _pairs(links: _Links, first: int, last: int, sheets: StyleSheets) -> tuple[Array, Array]:
-    """Return the pairs of the URLs from one place to another."""
+    """Return the distinct pairs of the URLs from index `first` to `last`, inclusive."""
     begin, end = np.searchsorted(links.place, [first, last + 1]).tolist()
     pairs = [(links.place[begin:end], links.source[begin:end])]
     begin, end = np.searchsorted(links.nested[0], [first, last + 1]).tolist()

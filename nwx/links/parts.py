@@ -1,4 +1,4 @@
-"""Parts: the links of some documents on disk, in the order of the linked URLs.
+"""Parts: the links of some documents on disk, ordered by linked URL.
 
 A part is a folder of tables, written completely or not at all. Its documents are consecutive in
 the archive, so that an interrupted build continues after it, and a later build reads only
@@ -26,13 +26,13 @@ from nwx.model import ANCHOR_CHARACTERS
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import KINDS, present_kind
 
-# Marks that change the direction of the text around them: they could show a
-# text as another than it is. Joiners, which scripts need, stay.
+# Directional marks, which could make a text appear as another one. Joiners,
+# which some scripts need, are kept.
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean_anchor(text: str) -> str:
-    """Return an anchor text without control and directional characters, blanks folded, cut."""
+    """Return a shortened anchor text with folded blanks, without control and bidi characters."""
     text = text[: 4 * ANCHOR_CHARACTERS]
     if not text.isascii():
         text = _DIRECTIONS.sub("", text)
@@ -40,7 +40,7 @@ def clean_anchor(text: str) -> str:
 
 
 PART_LINKS = 1 << 20
-"""So many links are in one part at most, but for those of its last document."""
+"""The most links in a part, apart from those of its last document."""
 
 MOST_CHARACTERS = 128 << 20
 NO_URLKEY = -1
@@ -51,11 +51,11 @@ _UNFINISHED = ".unfinished"
 _LINKS = "links"
 OTHER_KIND = "other"
 CODED_KINDS = (OTHER_KIND, *KINDS)
-"""The kinds of links by their codes; others are counted as OTHER_KIND."""
+"""The kinds of links by code; all others are OTHER_KIND."""
 
 
 class _TargetCodes(dict[str, int]):
-    """The codes of linked URLs, worked out when they are first asked for."""
+    """Codes of linked URLs, computed on first access; NO_URLKEY for invalid URLs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ def kind_name(kind: str) -> str:
 
 
 class PartDraft:
-    """Documents with their links while they are gathered for one part."""
+    """Collects documents with their links for a part."""
 
     def __init__(self) -> None:
         self.links = 0
@@ -129,7 +129,7 @@ class PartDraft:
         return self.links >= PART_LINKS or self.characters >= MOST_CHARACTERS
 
     def add(self, document: LinkingDocument, state: int) -> None:
-        """Take a document."""
+        """Add a document with its state."""
         number = len(self._documents)
         self._documents.append((document.id, state, document.urlkey, document.url))
         self._dates += [(number, int(time), name) for time, name in document.seen]
@@ -152,7 +152,7 @@ class PartDraft:
         }
 
     def arrays(self) -> dict[str, Array]:
-        """Return the links of the part in the order of their targets, and texts."""
+        """Return the links of the part, ordered by target, with packed urlkeys and texts."""
         target = np.array(self._target_codes, dtype=np.int64)
         document = np.repeat(np.arange(len(self._counts)), self._counts)
         kind = np.array(self._kind_codes, dtype=np.uint8)
@@ -175,7 +175,7 @@ class PartDraft:
         }
 
     def _sorted_keys(self) -> tuple[pl.Series, _Ints]:
-        """Return the urlkeys in order, and the place of each by its code."""
+        """Return the sorted urlkeys, and the index in them by code."""
         keys = pl.Series(list(self._targets.keys_found), dtype=pl.String)
         order = keys.arg_sort().to_numpy()
         places = np.zeros(len(keys), dtype=np.int64)
@@ -189,7 +189,7 @@ class PartDraft:
 
 
 def _repeated(target: _Ints, document: _Ints, link: _Ints) -> npt.NDArray[np.bool_]:
-    """Return which links of a document to a target repeat another; both are in order."""
+    """Return which links repeat another of the same document and target; both are sorted."""
     same = np.zeros(len(target) + 1, dtype=bool)
     same[1:-1] = (target[1:] == target[:-1]) & (document[1:] == document[:-1])
     several = np.flatnonzero(same[1:] | same[:-1])
@@ -203,14 +203,14 @@ def _repeated(target: _Ints, document: _Ints, link: _Ints) -> npt.NDArray[np.boo
 
 
 class LinkStretch:
-    """Links of a part on disk, in the order of their targets, which are mapped into memory."""
+    """Links of a part on disk, ordered by target and mapped into memory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
-        """The columns of the links, where those to each target begin, and packed texts."""
+        """The columns of the links, the start of each target's links, and packed texts."""
         return read_arrays(self._path)
 
     @cached_property
@@ -236,12 +236,12 @@ class LinkPart:
         self.folder = folder
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return the table `documents` or `dates`, read anew."""
+        """Read the table `documents` or `dates`."""
         return pl.read_ipc(self.folder / f"{name}.arrow")
 
     @cached_property
     def stretches(self) -> list[LinkStretch]:
-        """The links; documents are known by their places in the table."""
+        """The links; `document` is an index in the table of documents."""
         return [LinkStretch(path) for path in sorted(self.folder.glob(f"{_LINKS}*"))]
 
     def remove(self) -> None:
@@ -272,7 +272,7 @@ def write_parts(
 def write_part(
     folder: Path, frames: Mapping[str, pl.DataFrame], stretches: Iterable[Mapping[str, Array]]
 ) -> LinkPart:
-    """Write tables and links as a part of a new name, whole or not at all."""
+    """Write tables and links as a part with a new name, atomically."""
     name = os.urandom(8).hex()
     unfinished = folder / f"{name}{_UNFINISHED}"
     with writing(unfinished):
@@ -295,7 +295,7 @@ def found_parts(folder: Path) -> list[LinkPart]:
 
 
 def places_in(values: pl.Series, among: pl.Series) -> Array:
-    """Return the place of each value among others that are all different, NOWHERE without one."""
+    """Return the index of each value in distinct others, NOWHERE if it is missing."""
     places = pl.DataFrame({"value": among}).with_row_index("place")
     asked = pl.DataFrame({"value": values})
     found = asked.join(places, on="value", how="left", maintain_order="left")["place"]

@@ -30,14 +30,14 @@ from nwx.values.urls import host_of_urlkey
 RANGE_LINKS = 1 << 20
 _SAMPLES = 8
 _GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it are spread evenly between whole numbers."""
+"""The fractional parts of its multiples are evenly distributed."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedLinks:
     """Links with the numbers of their targets and anchors in `keys` and `texts`.
 
-    Both are sorted; text 0 is "". The other columns are equally long.
+    Both are sorted; text 0 is "". The other columns have equal length.
     """
 
     keys: pl.Series
@@ -56,7 +56,7 @@ def range_starts(parts: Sequence[LinkPart], links: int = RANGE_LINKS) -> list[st
         if not len(ends):
             continue
         step = min(max(1, links // _SAMPLES), max(1, int(ends[-1]) // _SAMPLES))
-        # At the same places in each stretch, samples would lie at a few places in all.
+        # With equal offsets, the samples of all stretches would cluster at a few keys.
         offset = int(number * _GOLDEN % 1 * step)
         marks = np.diff((ends + offset) // step, prepend=0)
         places = np.flatnonzero(marks)
@@ -114,7 +114,7 @@ def gathered_links(
 
 
 def _ranked(texts: pl.Series) -> tuple[pl.Series, Array]:
-    """Return the different texts in order, and the number of each of all texts among them."""
+    """Return the distinct texts in order, and the index of each text in these."""
     if not len(texts):
         return texts, np.zeros(0, np.int64)
     codes: Array = (texts.rank("dense") - 1).to_numpy().astype(np.int64)
@@ -162,7 +162,7 @@ def empty_range() -> TargetRange:
 
 
 def cut_range(whole: TargetRange, first: str, last: str | None) -> TargetRange:
-    """Return the targets of a range from a urlkey up to and without another."""
+    """Return the targets of a range from urlkey `first` up to, without, `last` (None: no limit)."""
     begin = whole.keys.place(first)
     end = len(whole.keys) if last is None else whole.keys.place(last)
     if (begin, end) == (0, len(whole.keys)):
@@ -227,7 +227,7 @@ def _merged(source: RangeSource, base: TargetRange, new: KeyedLinks) -> dict[str
         "kind": np.concatenate([old["kind"][there], new.kind]),
         "flags": np.concatenate([old["flags"][there], _flags(source, new)]),
     }
-    # Both are in this order already: a sort that finds that out only merges them.
+    # Both parts are already in this order: a stable sort just merges them.
     ranks = source.documents["order"][columns["document"]].astype(np.uint64)
     order = np.argsort(columns["target"].astype(np.uint64) << _HALF | ranks, kind="stable")
     columns = {name: column[order] for name, column in columns.items()}
@@ -266,7 +266,7 @@ def _packed(
     keys: dict[str, Array],
     anchors: dict[str, Array],
 ) -> dict[str, Array]:
-    """Return the arrays of a range, without keys and anchor texts that no link has any more."""
+    """Return the arrays of a range, without keys and anchor texts that no link uses any more."""
     target, anchor, of_counts = columns["target"], columns["anchor"], counts.target
     linked = _used(target, len(keys["key_starts"]) - 1)
     if not linked.all():
@@ -299,7 +299,7 @@ def _used(numbers: Array, size: int) -> Array:
 
 
 def _flags(source: RangeSource, new: KeyedLinks) -> Array:
-    """Return flags of new links: from the same host, and from the same URL."""
+    """Return the flags of new links: OWN_HOST if from the same host, SELF if from the same URL."""
     if not len(new.target):
         return np.zeros(0, np.uint8)
     hosts = places_in(_hosts_of(new.keys), source.hosts)

@@ -1,1 +1,1 @@
-"""Pictures of an archive: what pages say of them, their measures, and the index of both."""
+"""Pictures of an archive: their measures, the texts of pages about them, and the index of both."""

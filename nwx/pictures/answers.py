@@ -1,4 +1,4 @@
-"""Answers about pictures as programs read them."""
+"""API answers about pictures."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -110,33 +110,33 @@ def pictures_answer(result: PictureResult) -> PicturesAnswer:
 
 
 def similar_answer(found: Iterable[SimilarPicture]) -> SimilarPicturesAnswer:
-    """Return similar pictures."""
+    """Return similar pictures as an API answer."""
     pictures = (listed_picture(one.picture, distance=one.distance) for one in found)
     return SimilarPicturesAnswer(tuple(pictures))
 
 
 def shown_picture_answer(picture: Picture, pages: Sequence[Appearance]) -> ShownPictureAnswer:
-    """Return a picture with the pages that show it."""
+    """Return a picture with the pages that show it as an API answer."""
     return ShownPictureAnswer(listed_picture(picture), tuple(map(appearance_answer, pages)))
 
 
 def listed_picture(
     picture: Picture, appearance: Appearance | None = None, distance: int | None = None
 ) -> PictureAnswer:
-    """Return a picture."""
+    """Return a picture as part of an API answer."""
     hash = "" if picture.hash is None else f"{picture.hash:0{_HASH_DIGITS}x}"
     shown_on = appearance_answer(appearance) if appearance else None
     return copied(PictureAnswer, picture, hash=hash, shown_on=shown_on, distance=distance)
 
 
 def appearance_answer(appearance: Appearance) -> AppearanceAnswer:
-    """Return a page that shows a picture."""
+    """Return a page that shows a picture as part of an API answer."""
     url, timestamp = appearance.page_url, appearance.page_timestamp
     return copied(AppearanceAnswer, appearance, url=url, timestamp=timestamp)
 
 
 def parse_box(text: str) -> Box | None:
-    """Return the area of `west,south,east,north` in degrees, None of an empty text."""
+    """Return the area of `west,south,east,north` in degrees, None if empty; raises UsageError."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Builds the index pictures from the captures of an archive, in steps that can be resumed."""
+"""Building of the index pictures from the captures of an archive, in resumable steps."""
 
 import time
 from collections import Counter
@@ -168,8 +168,8 @@ class _Build:
     def _wanted(self, captures: Sequence[Capture]) -> list[tuple[Capture, bool]]:
         """Return unmeasured images and pages, each with whether it is a page.
 
-        Of several captures of a page, the one its document is made from is taken: dates may reach
-        back further than the captures.
+        Of several captures of a page, the one that its document was made from is chosen: dates may
+        be earlier than all captures.
         """
         chosen = [
             (id_of(one), one, is_page)
@@ -193,11 +193,11 @@ class _Build:
             yield next(answers) if path else "nobody knows where its file is"
 
     def _read(self, tasks: Sequence[tuple[str, Capture, bool]]) -> list[ReadAnswer]:
-        """Return the answer to each task; halves are tried where one ends its process."""
+        """Return the answer to each task; if one kills its process, retry with halves."""
         try:
             return list(self._pool.map(read_capture, tasks))
         except SourceError:
-            self._pool.__exit__(None, None, None)  # its processes are gone
+            self._pool.__exit__(None, None, None)  # its processes have ended
             self._pool = Pool(self._workers)
         if len(tasks) == 1:
             return ["it ends the process that reads it"]
@@ -226,7 +226,7 @@ class _Build:
         return kept
 
     def _put(self, pictures: list[Picture], appearances: list[Appearance]) -> None:
-        """Store pictures and appearances, and join old appearances with new pictures."""
+        """Store pictures and appearances, and join existing appearances with new pictures."""
         self._index.put(pictures)
         known = self._index.appearances_at({picture.urlkey for picture in pictures})
         new = {(one.page, one.urlkey) for one in appearances}

@@ -1,4 +1,4 @@
-"""Pictures that have a position, by cells of a grid and by country; outlines of countries."""
+"""Pictures with a position, by grid cell and country; outlines of countries."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nwx.engine.indices.picture_index import Box, Picture
 
 UNITS = 2
-"""How many units of a path of outlines a degree has."""
+"""The number of units per degree in the path of outlines."""
 
 _SMALLEST, _NEAR = 1.5, 0.3
 _Points = NDArray[np.float64]
@@ -24,7 +24,7 @@ _Points = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Country:
-    """A country by its code of ISO 3166, else its name; rings of pairs of latitude, longitude."""
+    """A country by ISO 3166 code, else by name, with rings of (latitude, longitude) pairs."""
 
     code: str
     rings: tuple[_Points, ...]
@@ -38,7 +38,7 @@ class _Country:
         return min(float(np.hypot(*(ring - point).T).min()) for ring in self.rings)
 
     def has(self, point: _Points) -> bool:
-        """Return whether a position is inside, by how many edges are south of it."""
+        """Return whether a position is inside: the number of edges south of it is odd."""
         if (point < self.low).any() or (point > self.high).any():
             return False
         return sum(_edges_below(ring, point) for ring in self.rings) % 2 == 1
@@ -72,9 +72,9 @@ def _data(name: str) -> Any:
 
 @cache
 def outlines() -> str:
-    """Return the outlines as the path of an SVG: x is the longitude, y the negative latitude.
+    """Return the outlines as an SVG path: x is the longitude, y the negative latitude.
 
-    Points are a unit apart at least; islands that could not be seen are left out.
+    Points are at least a unit apart; islands too small to be visible are left out.
     """
     paths = []
     for ring in (ring for country in _countries() for ring in country.rings):
@@ -89,9 +89,9 @@ def outlines() -> str:
 
 
 def country_at(latitude: float, longitude: float) -> str:
-    """Return the code of the country of a position in degrees, else its name; "" for the sea.
+    """Return the code, else the name, of the country of a position in degrees; "" for the sea.
 
-    Near a coast it is the nearest country: outlines are coarse.
+    Near a coast, the nearest country counts, as outlines are coarse.
     """
     point = np.array((latitude, longitude))
     inside = next((one.code for one in _countries() if one.has(point)), None)
@@ -108,7 +108,7 @@ _BELOW_EDGE = 0.000001  # positions have six digits: none is in two cells
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """The pictures of a cell: how many, and the mean of their positions."""
+    """A grid cell: its number of pictures, and the mean of their positions."""
 
     box: Box
     pictures: int
@@ -118,9 +118,9 @@ class MapCell:
 
 @dataclass(frozen=True, slots=True)
 class PictureMap:
-    """Where pictures were taken; `countries` has the pictures and cells of each by its code.
+    """Where pictures were taken; `countries` has the number of pictures and the cells by code.
 
-    `total` counts all pictures that have a position, of which the largest are on the map.
+    `total` counts all pictures with a position; `pictures` is the number on the map, the largest.
     """
 
     total: int
@@ -130,7 +130,7 @@ class PictureMap:
 
 
 def picture_map(pictures: Iterable[Picture], total: int) -> PictureMap:
-    """Return the map of pictures, those with most in a cell or country first."""
+    """Return the map of pictures; cells and countries with most pictures come first."""
     found: defaultdict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     for one in pictures:
         if one.latitude is not None and one.longitude is not None:

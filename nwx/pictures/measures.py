@@ -1,4 +1,4 @@
-"""Stored images and pages read by their places; size, main colours and hash of an image."""
+"""Measures of an image (size, main colours, hash), and reading of stored images and pages."""
 
 import warnings
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _MOST_BYTES = 64 << 20
 _COLOUR_SIDE = 48
 _REDUCING_GAP = 2.0
 _PLAIN_DEVIATION = 3.0
-"""Of greys from 0 to 255; hashes of plainer images tell nothing."""
+"""Standard deviation of greys from 0 to 255; hashes of plainer images are meaningless."""
 
 _LEAST_SHARE = 0.15
 _MOST_COLOURS = 3
@@ -34,7 +34,7 @@ _DARK, _PALE, _LIGHT = 50, 36, 215
 _BROWN_BELOW = 160
 _PINK_SATURATION = 130
 _HUES = (8, 30, 50, 117, 138, 181, 206, 244)
-"""Where the hues of `_HUE_NAMES` end, of 256."""
+"""The ends of the hues in `_HUE_NAMES`, on a scale of 256."""
 
 _HUE_NAMES = (*("red", "orange", "yellow", "green", "turquoise", "blue", "purple", "pink", "red"),)
 
@@ -42,9 +42,9 @@ _Pixels = NDArray[np.uint8]
 
 
 class ImageMeasures(NamedTuple):
-    """Width and height in pixels, a perceptual hash (None of a plain area), and main colours.
+    """Width and height in pixels, perceptual hash (None for a plain area), and main colours.
 
-    `latitude`, `longitude` and `taken` are those of EXIF, None and "" without.
+    `latitude`, `longitude` and `taken` are from EXIF, None and "" without it.
     """
 
     width: int
@@ -57,12 +57,12 @@ class ImageMeasures(NamedTuple):
 
 
 def measured(payload: bytes) -> ImageMeasures:
-    """Return the measures of an image, for an animation of the first frame.
+    """Return the measures of an image, or of the first frame of an animation.
 
-    Memory is bounded as in `nwx.quality.images`. Raises FormatError for an image that cannot be
+    Memory is bounded as in `nwx.quality.images`. Raises FormatError on an image that cannot be
     decoded, or is too large.
     """
-    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of damaged EXIF
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # about damaged EXIF
         return _measured(opened(payload))
 
 
@@ -109,7 +109,7 @@ def _hash(image: Image.Image) -> int | None:
 
 
 def _colours(image: Image.Image) -> tuple[str, ...]:
-    """Return the names of the colours that large parts have, the largest first."""
+    """Return the names of the colours of large areas, the largest first."""
     image.thumbnail((_COLOUR_SIDE, _COLOUR_SIDE), Image.Resampling.BOX)
     seen = np.asarray(image.getchannel("A")) >= 128
     pixels: _Pixels = np.asarray(image.convert("RGB").convert("HSV"))[seen].astype(np.int16)
@@ -122,7 +122,7 @@ def _colours(image: Image.Image) -> tuple[str, ...]:
 
 
 def _named(pixels: _Pixels) -> NDArray[np.intp]:
-    """Return the numbers of the colours of pixels (hue, saturation and value)."""
+    """Return the indices in COLOURS of pixels (hue, saturation and value)."""
     hue, saturation, value = pixels.T
     numbers = {name: number for number, name in enumerate(COLOURS)}
     hues = np.array([numbers[name] for name in _HUE_NAMES])
@@ -148,8 +148,8 @@ class PlacedPayload(NamedTuple):
 def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
     """Return the payload of a capture whose file is at `path`.
 
-    Raises SourceError if the file cannot be read, and FormatError if its place has another record
-    or a damaged one, or a payload longer than `limit`.
+    Raises SourceError if the file cannot be read, and FormatError if it has another or a damaged
+    record at the offset, or a payload longer than `limit`.
     """
     member = capture.source_file.partition("#")[2]
     source = ArchiveSource(capture.source_file, path, None, member)
@@ -164,7 +164,7 @@ def payload_at(path: str, capture: Capture, limit: int) -> PlacedPayload:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredImage:
-    """Measures of an image, and its bytes."""
+    """Measures of an image, and its length in bytes."""
 
     width: int
     height: int
@@ -177,12 +177,12 @@ class MeasuredImage:
 
 
 ReadAnswer = MeasuredImage | ImagesOfPage | str
-"""An image, a page, or in words why a capture cannot be read."""
+"""An image, a page, or a message why a capture cannot be read."""
 
 
 def read_capture(path: str, capture: Capture, is_page: bool) -> ReadAnswer:
     """Return the content of a capture of an image or a page; its file is at `path`."""
-    # Imported here: who only reads pages need not load Pillow.
+    # Imported here, so that Pillow is loaded only for images.
 
     try:
         if is_page:

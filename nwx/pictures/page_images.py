@@ -1,4 +1,4 @@
-"""The images that a page shows or links to, with its words about them."""
+"""The images that a page shows or links to, with its texts about them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,15 +17,15 @@ from nwx.extract.text import clean_line
 from nwx.values.urlkeys import urlkey
 
 PAGE_LIMITS = ExtractLimits(bytes=8 * MIB, tags=400_000)
-"""How much of a page is read."""
+"""The limits on reading a page."""
 
 MOST_IMAGES = 2_000
-"""So many images of a page are kept."""
+"""The most images per page."""
 
 _MOST_CANDIDATES = 20
 _LONGEST_TEXT = 500
 _AROUND = 160
-"""Characters on each side of an image that are the text around it."""
+"""The number of characters on each side of an image that form the text around it."""
 
 _LONGEST_URLKEY = 8_000
 _SOURCES = ("src", "data-src", "data-original", "data-lazy-src")
@@ -52,7 +52,7 @@ class ImagesOfPage(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """An image as the markup has it; `place` is the number of texts in front of it."""
+    """An image in the markup; `place` is the number of texts before it."""
 
     references: list[str]
     place: int
@@ -74,7 +74,7 @@ class _Walk:
 def images_of_page(payload: bytes, url: str, content_type: str, charset: str) -> ImagesOfPage:
     """Return the images of a page, and its title.
 
-    Raises FormatError for markup that takes too long to read.
+    Raises FormatError on markup that would take too long to read, or cannot be read.
     """
     html = decode(payload[: PAGE_LIMITS.bytes], content_type, charset)
     html, _ = disarm(repaired_html(html, content_type), PAGE_LIMITS)
@@ -119,7 +119,7 @@ def _of_img(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found:
 
 
 def _of_source(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found | None:
-    """Return the image of a `<source>` in a `<picture>`, with the words of its `<img>`."""
+    """Return the image of a `<source>` in a `<picture>`, with the texts of its `<img>`."""
     picture = node.parent
     if picture is None or picture.tag != "picture":
         return None
@@ -134,7 +134,7 @@ def _of_source(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found
 
 
 def _of_link(node: LexborNode, attributes: Mapping[str, str | None]) -> _Found | None:
-    """Return the image that a link points to, with the link's words."""
+    """Return the image that a link points to, with the link's texts."""
     href = attributes.get("href") or ""
     if not _IMAGE_NAME.search(href):
         return None
@@ -163,7 +163,7 @@ _READERS = {
 
 
 def _parent(node: LexborNode, tag: str) -> LexborNode | None:
-    """Return the nearest of the first elements around a node of a tag."""
+    """Return the nearest ancestor with a tag among the three nearest ones, or None."""
     around = node.parent
     for _ in range(3):
         if around is None or around.tag == tag:
@@ -183,7 +183,7 @@ def _references(attributes: Mapping[str, str | None]) -> list[str]:
 
 
 def _resolved(walk: _Walk, url: str) -> Iterator[PageImage]:
-    """Yield the images by their urlkeys, of equal ones the first words of each kind."""
+    """Yield the images by distinct urlkey, each with the first text of each kind."""
     resolver = Resolver(url, walk.base)
     images: dict[str, PageImage] = {}
     for found in walk.found:
@@ -206,7 +206,7 @@ def _words(walk: _Walk, found: _Found) -> PageImage:
 
 
 def _around(texts: list[str], place: int) -> str:
-    """Return the text around a place, whole words up to a length on each side."""
+    """Return the text around a place: whole words, at most _AROUND characters on each side."""
     before, after = "", ""
     number = place
     while number > 0 and len(before) <= _AROUND:
