@@ -1,4 +1,4 @@
-"""The nwx command: global options, the way to each command, and how errors end."""
+"""The nwx command: global options, loading of commands, and reporting of errors."""
 
 import gc
 import os
@@ -101,7 +101,7 @@ GROUPS = {
         "monitor": "Watch a crawl as it runs: sums by minute and host, and alerts.",
     },
 }
-"""The commands by group, and what each does; a command's module is loaded when it is asked for."""
+"""The commands by group, with their descriptions; a command's module is loaded on first use."""
 
 COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 
@@ -142,19 +142,19 @@ _MODULES = {
     "heritrix": "steer",
     "compare": "crawls",
 }
-"""The modules of commands that are not named after them: most hold `NAME_command` of several."""
+"""Modules of commands with another name; most contain several commands as `NAME_command`."""
 
 
 _MOST_NEAR = 5
 _ALLOCATIONS = 100_000
-"""So many objects are made between two searches for cycles."""
+"""The number of allocations between two runs of the garbage collector."""
 
 PROGRAMS = ("dedup-cdx", "revisits", "add-dates")
-"""Commands that are programs of their own too."""
+"""Commands that are also installed as programs."""
 
 
 def command_named(name: str) -> click.Command:
-    """Return one of COMMANDS, whose module is loaded."""
+    """Load and return one of COMMANDS."""
     group = next(group for group, commands in GROUPS.items() if name in commands)
     spelled = name.replace("-", "_")
     place = filter(None, ("nwx.cli", _FOLDERS[group], _MODULES.get(name, spelled)))
@@ -164,7 +164,7 @@ def command_named(name: str) -> click.Command:
 
 
 class _Commands(click.Group):
-    """Commands that are loaded when needed, so that each starts fast."""
+    """A group that loads commands on demand, so that each starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -241,7 +241,7 @@ def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:
 
 
 def main() -> None:
-    """Run nwx, or the command that the program is named after: dedup-cdx, revisits, add-dates."""
+    """Run nwx, or the command with the name of the program: dedup-cdx, revisits, add-dates."""
     name = Path(sys.argv[0]).name
     if name in PROGRAMS:
         run(command_named(name), name)
@@ -249,9 +249,9 @@ def main() -> None:
 
 
 def run(command: click.Command, name: str) -> None:
-    """Run a command and end the process: 0 done, 1 failed, 2 wrong use."""
+    """Run a command and exit: 0 done, 1 failed, 2 wrong use."""
     _complete(command, name)
-    gc.set_threshold(_ALLOCATIONS)  # modules are loaded a tenth faster
+    gc.set_threshold(_ALLOCATIONS)  # makes loading modules 10 % faster
     try:
         # Not command.main(), which treats a closed pipe as a failure.
         with command.make_context(name, sys.argv[1:]) as context:
@@ -272,12 +272,12 @@ def run(command: click.Command, name: str) -> None:
         _drop_output()
         code = 0
     except OSError as error:
-        # Of a system that is wrong: a full disk, a folder that may not be read.
+        # Errors of the system: a full disk, an unreadable folder.
         what = error.filename or "the output"
         click.echo(f"{name}: {clean(str(what))}: {error.strerror or error}", err=True)
         _drop_output()
         code = 1
-    gc.disable()  # the end of a process needs no search for cycles: it took a tenth of a search
+    gc.disable()  # a last collection at exit is useless, and took 10 % of the time of a search
     sys.exit(code)
 
 
@@ -286,7 +286,7 @@ def _drop_output() -> None:
 
 
 def _complete(command: click.Command, name: str) -> None:
-    """Answer a shell that asks for completions (`_NWX_COMPLETE=bash_source nwx`), and end."""
+    """Answer a completion request of a shell (`_NWX_COMPLETE=bash_source nwx`), and exit."""
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
     if instruction := os.environ.get(variable):
         from click.shell_completion import shell_complete
@@ -295,7 +295,7 @@ def _complete(command: click.Command, name: str) -> None:
 
 
 def _hint(error: click.ClickException) -> None:
-    """Tell where an option belongs that was given after the command."""
+    """Print a hint if a global option was given after the command."""
     if not isinstance(error, click.NoSuchOption):
         return
     name = error.option_name
@@ -306,7 +306,7 @@ def _hint(error: click.ClickException) -> None:
 
 
 def _fail(error: NwxError, name: str) -> int:
-    # Only a specification's problems come line by line: other texts may be an archive's.
+    # Only problems of specifications have lines; other texts may come from an archive.
     lines = str(error).split("\n") if isinstance(error, SpecificationError) else [str(error)]
     for line in lines:
         click.echo(f"{name}: {clean(line)}", err=True)
@@ -321,7 +321,7 @@ def _fail(error: NwxError, name: str) -> int:
 
 
 def _show_archives_near(folder: Path) -> None:
-    """Tell the whole path of a folder without an archive, and which archives lie beside it."""
+    """Print the full path of a folder without an archive, and the archives next to it."""
     near = sorted(one.parent for one in folder.parent.glob("*/nwx.json"))[:_MOST_NEAR]
     click.echo(f"  {clean(str(folder))} is no archive", err=True)
     here = Path.cwd()

@@ -1,4 +1,4 @@
-"""The kinds of options that commands have; `into` is the parameter, if not named as the option."""
+"""Builders of command options; `into` is the parameter's name if it differs from the option's."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -17,10 +17,10 @@ PLACE = click.Path(path_type=Path)
 
 
 class HintedChoice(click.Choice[str]):
-    """One of several values; a mistake is answered with the value that may be meant."""
+    """One of several values; error messages suggest the nearest valid value."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return the values, and the one that begins with or is like what was given."""
+        """Return a message with the values, and the one that begins with or resembles the input."""
         from difflib import get_close_matches
 
         text = str(value).lower()
@@ -31,12 +31,12 @@ class HintedChoice(click.Choice[str]):
 
 
 class Number(click.FloatRange):
-    """A number in a range; NaN, which no range excludes, and infinity are in none."""
+    """A finite number in a range; click's ranges would accept NaN."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number; fails on any other value."""
+        """Return the number; fails on anything else."""
         number: float = super().convert(value, param, ctx)
         if not isfinite(number):
             self.fail(f"{number} is no finite number.", param, ctx)
@@ -44,19 +44,19 @@ class Number(click.FloatRange):
 
 
 class Decorator(Protocol):
-    """Adds an option, or several, to a command."""
+    """A decorator that adds one or more options to a command."""
 
     def __call__(self, command: FC, /) -> FC: ...
 
 
 def _option(name: str, into: str, **given: Any) -> Decorator:
-    """Return a click option, of one name or two (`-e --exclude`); None is left to click."""
+    """Return a click option with one or two names (`-e --exclude`); click's default for None."""
     names = (*name.split(), into) if into else name.split()
     return click.option(*names, **{key: one for key, one in given.items() if one is not None})
 
 
 def option_set(*options: Decorator) -> Decorator:
-    """Return a decorator that adds options in this order."""
+    """Return a decorator that adds several options, in this order."""
 
     def decorate(command: FC) -> FC:
         for one in reversed(options):
@@ -122,7 +122,7 @@ def above_zero(
 def whole_number(
     name: str, metavar: str | None, help: str, *, default: int | None = None, least: int = 0
 ) -> Decorator:
-    """Return an option for a whole number, from 0 or another least one."""
+    """Return an option for a whole number, at least `least`."""
     return value(name, click.IntRange(least), metavar, help, default=default)
 
 
@@ -134,7 +134,7 @@ def file_path(name: str, help: str, into: str = "", metavar: str = "FILE") -> De
 def count(
     name: str, metavar: str | None, help: str, into: str = "", *, default: int | None = None
 ) -> Decorator:
-    """Return an option for a number from 1."""
+    """Return an option for a whole number, at least 1."""
     return value(name, click.IntRange(1), metavar, help, into, default=default)
 
 

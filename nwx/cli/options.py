@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +53,7 @@ def _extractors(
 ) -> "tuple[Extractor, ...]":
     if not values:
         return ()
-    from nwx.extract.extractors import extractor_of  # loads what extracts, for few
+    from nwx.extract.extractors import extractor_of  # loads the extraction, rarely needed
 
     return tuple(map(extractor_of, values))
 
@@ -131,7 +131,7 @@ EMBEDDER = option.string(
 
 
 def with_embedder(settings: Settings, embedder: str) -> Settings:
-    """Return settings with an embedder that was given."""
+    """Return settings with the embedder, if one was given."""
     return replace(settings, embedder=embedder) if embedder else settings
 
 
@@ -168,7 +168,7 @@ USERS_FILE_OPTION = option.string(
 
 
 def protection_of(settings: "Settings", given: dict[str, Any]) -> "ProtectionSettings":
-    """Return what the options of `PROTECTION` ask for, and leave the others that were given."""
+    """Return the protection settings with the options `PROTECTION`, removed from `given`."""
     kept = settings.protection
     rate, token = given.pop("rate_limit"), given.pop("metrics_token")
     return type(kept)(rate or kept.rate, token or kept.metrics_token, given.pop("request_log"))
@@ -196,7 +196,7 @@ index_options = option.option_set(
 def index_options_of(
     fields: str, *, cdxj: bool, in_order: bool, post_append: bool
 ) -> "IndexOptions":
-    """Return what the options of `index_options` ask for."""
+    """Return the index options given by the options `index_options`."""
     from nwx.archive_cdx import IndexLineForm, IndexOptions
 
     known = IndexLineForm(fields if fields == IndexLineForm.WGET else f"cdx{fields}")
@@ -226,7 +226,7 @@ cluster_options = option.option_set(
 def cluster_options_of(
     shards: int, splits: Path | None, lines: int, *, summary: bool
 ) -> ClusterBuildOptions:
-    """Return what the options of `cluster_options` ask for; raises SourceError, FormatError."""
+    """Return the build options given by `cluster_options`; raises the errors of `read_splits`."""
     from nwx.zipnum.shards import read_splits
 
     points = None if splits is None else tuple(read_splits(splits))
@@ -236,7 +236,7 @@ def cluster_options_of(
 def crawler_databases(
     settings: "Settings", given: dict[str, Any], host: str, port: int | None, token: str
 ) -> "RedisSettings | None":
-    """Return what the options of `DEDUP` ask for, None without a port; leave the others."""
+    """Return the settings of the options `DEDUP`, removed from `given`; None without a port."""
     names: tuple[str, ...] = given.pop("databases")
     scope, file = given.pop("scope"), given.pop("dedup_file")
     if port is None:

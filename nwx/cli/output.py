@@ -1,4 +1,4 @@
-"""What commands open and print: the archive as shown, texts safe for terminals, progress."""
+"""Shared by commands: opening of the archive, output safe for terminals, progress, signals."""
 
 import io
 import json
@@ -27,45 +27,45 @@ if TYPE_CHECKING:
 
 
 EXCEL = "nwx.excel"
-"""Where a context keeps that `--excel` was given."""
+"""The key under which a click context records that `--excel` was given."""
 
 _ERRORS_SHOWN = 20
 
-# What steers a terminal, or turns the order of what is read: C0, DEL, C1,
-# bidirectional signs, line separators; and surrogates, which cannot be written.
+# Characters that control a terminal or change the reading order: C0, DEL, C1,
+# bidirectional controls, line separators; and surrogates, which cannot be written.
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _IN_JSON = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Return one line that cannot steer a terminal."""
+    """Return text as one line without characters that control a terminal."""
     return _STEERING.sub(lambda sign: " " if sign[0] in "\t\r\n" else "\ufffd", text)
 
 
 def clean_lines(text: str) -> str:
-    """Return text that cannot steer a terminal, line by line as it is."""
+    """Return text with its lines, without characters that control a terminal."""
     return "\n".join(clean(line) for line in text.split("\n"))
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON that is safe to look at, every script readable."""
+    """Return a value as JSON that is safe for terminals, with readable non-ASCII text."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     return _IN_JSON.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def warn(text: str) -> None:
-    """Print a note or an error on standard error."""
+    """Print a note or an error to standard error."""
     click.echo(f"nwx: {clean(text)}", err=True)
 
 
 def error_line(error: "ReadError", *, kind: bool = True) -> str:
-    """Return where a record could not be read, and why."""
+    """Return file, offset and message of a read error, and its `kind`, as one line."""
     place = "" if error.offset is None else f" at {error.offset}"
     return f"{error.file}{place}: {error.message}{f' ({error.kind})' if kind else ''}"
 
 
 def warn_first(texts: Iterable[str], shown: int, total: int, noun: str, after: str = "") -> None:
-    """Print the first notes, and how many more there are: `… and 3 more errors`."""
+    """Print the first notes, and the number of the others: `… and 3 more errors`."""
     for text in islice(texts, shown):
         warn(text)
     if total > shown:
@@ -73,24 +73,24 @@ def warn_first(texts: Iterable[str], shown: int, total: int, noun: str, after: s
 
 
 def print_errors(errors: "Sequence[ReadError]", total: int) -> None:
-    """Print the first errors, and how many more there are."""
+    """Print the first errors, and the number of the others."""
     warn_first(map(error_line, errors), min(len(errors), _ERRORS_SHOWN), total, "error")
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON: on a line for programs, indented on a terminal."""
+    """Print a value as JSON, indented on a terminal, else on one line."""
     click.echo(json_text(value, indent=2 if sys.stdout.isatty() else None))
 
 
 def print_answer(answer: object) -> None:
-    """Print an answer, which is made of dataclasses, as JSON."""
+    """Print an answer (dataclasses) as JSON."""
     import msgspec
 
     print_json(msgspec.to_builtins(answer))
 
 
 def print_array(values: Iterable[Any]) -> None:
-    """Print a JSON array, a value a line, as they come."""
+    """Print values as a JSON array, one per line, as they arrive."""
     opening = "["
     for value in values:
         click.echo(f"{opening}\n  {json_text(value)}", nl=False)
@@ -99,7 +99,7 @@ def print_array(values: Iterable[Any]) -> None:
 
 
 def print_object(head: dict[str, Any], name: str, values: Iterable[Any]) -> None:
-    """Print a JSON object that ends with a list, value by value: there may be millions."""
+    """Print a JSON object that ends with a list, value by value, as there may be millions."""
     click.echo(f'{json_text(head)[:-1]}, "{name}": [', nl=False)
     separator = "\n"
     for value in values:
@@ -114,7 +114,7 @@ def print_csv(columns: Iterable[object], rows: Iterable[Iterable[object]]) -> No
 
 
 def print_csv_lines(lines: Iterable[str]) -> None:
-    """Print lines of CSV; with `--excel`, after a byte order mark."""
+    """Print lines of CSV, with `--excel` after a byte order mark."""
     if EXCEL in click.get_current_context().meta:
         click.echo(BYTE_ORDER_MARK, nl=False)
     for line in lines:
@@ -122,14 +122,14 @@ def print_csv_lines(lines: Iterable[str]) -> None:
 
 
 def check_one_form(**forms: bool) -> None:
-    """Raise UsageError where several forms of output are asked for: csv=True, json=True."""
+    """Raise UsageError if several forms of output are requested: csv=True, json=True."""
     if sum(forms.values()) > 1:
         *others, last = (f"--{name}" for name in forms)
         raise UsageError(f"{', '.join(others)} and {last} exclude each other")
 
 
 def size_words(size: float | None) -> str:
-    """Return a number of bytes as people write it, "" for None."""
+    """Return a number of bytes with a readable unit (1.5 MB), "" for None."""
     if size is None:
         return ""
     for unit in ("B", "KB", "MB", "GB"):
@@ -145,13 +145,13 @@ def date_words(timestamp: str) -> str:
 
 
 def span_words(first: str, last: str) -> str:
-    """Return two timestamps as a span of days, or as the day of both."""
+    """Return two timestamps as a span of days, or as one day if equal."""
     days = dict.fromkeys((date_words(first), date_words(last)))
     return " to ".join(days)
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, in the plural unless it is one: "1 error", "2,000 errors"."""
+    """Return a count with its noun in singular or plural: "1 error", "2,000 errors"."""
     if count == 1:
         return f"1 {noun}"
     plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
@@ -159,9 +159,9 @@ def counted(count: int, noun: str) -> str:
 
 
 class TerminalStream(io.BufferedIOBase):
-    """Writes lines to a terminal without the signs in them that could steer it.
+    """A stream that writes lines to a terminal without control characters.
 
-    For people alone: files and pipes get the bytes as they are.
+    For terminals only: files and pipes must get the unchanged bytes.
     """
 
     def __init__(self, terminal: BinaryIO) -> None:
@@ -169,18 +169,18 @@ class TerminalStream(io.BufferedIOBase):
         self._rest = b""
 
     def writable(self) -> bool:
-        """Return that it can be written to."""
+        """Return True: the stream can be written to."""
         return True
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Take bytes; whole lines are written."""
+        """Write the complete lines, and buffer the rest."""
         *lines, self._rest = (self._rest + bytes(data)).split(b"\n")
         for line in lines:
             self._put(line, b"\n")
         return len(data)
 
     def flush(self) -> None:
-        """Write what is left of a line."""
+        """Write the buffered rest of a line."""
         if self._rest:
             self._put(self._rest, b"")
             self._rest = b""
@@ -197,7 +197,7 @@ _LINE_SECONDS = 5.0
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[ShowProgress]:
-    """Give a function that shows progress on standard error; it says nothing for two seconds."""
+    """Yield a function that shows progress on standard error, after the first two seconds."""
     if quiet:
         yield no_progress
         return
@@ -212,7 +212,7 @@ def progress_bar(*, quiet: bool) -> Iterator[ShowProgress]:
 
 
 def print_above(text: str) -> None:
-    """Print a line, above the bar where one is shown: click would write into it."""
+    """Print a line above the progress bar, if one is shown; `click.echo` would write into it."""
     sys.stdout.write(f"{text}\n")
 
 
@@ -232,7 +232,7 @@ def _lines() -> ShowProgress:
 
 
 def _share(progress: WorkProgress, seconds: float) -> Iterator[str]:
-    """Yield how much is done, in words, and for bytes also how long the rest will take."""
+    """Yield the share or amount done as text, and for bytes also the time left."""
     done = progress.done
     if progress.total:
         yield f"{done / progress.total:.0%}"
@@ -245,7 +245,7 @@ def _share(progress: WorkProgress, seconds: float) -> Iterator[str]:
 
 
 def progress_counts(progress: WorkProgress) -> str:
-    """Return what came of the work so far, in words."""
+    """Return the counts of the work so far as text."""
     done, total = progress.files
     words = [f"{done:,}/{total:,} files"] if total else []
     return ", ".join([*words, *(counted(count, noun) for noun, count in progress.counts.items())])
@@ -253,7 +253,7 @@ def progress_counts(progress: WorkProgress) -> str:
 
 @contextmanager
 def stop_signals() -> Iterator[list[int]]:
-    """Collect SIGINT and SIGTERM in a list; the second one ends the process as ever."""
+    """Collect SIGINT and SIGTERM in a list; after the first, the default handlers are restored."""
     received: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -270,17 +270,17 @@ def stop_signals() -> Iterator[list[int]]:
 
 
 UNRESTRICTED = "unrestricted"
-"""The name of the option that has commands show everything."""
+"""The name of the option that makes commands ignore access rules."""
 
 
 def is_unrestricted() -> bool:
-    """Tell whether the command that runs was given `nwx --unrestricted`."""
+    """Return whether the current command was run with `nwx --unrestricted`."""
     context = click.get_current_context(silent=True)
     return bool(context and context.find_root().params.get(UNRESTRICTED))
 
 
 def command_user() -> str:
-    """Return the name of the user who runs the command, as the log of changes has it."""
+    """Return the name of the user who runs the command, for the log of changes."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -289,7 +289,7 @@ def command_user() -> str:
 
 @contextmanager
 def opened_archive(settings: Settings) -> Iterator["Archive"]:
-    """Give the archive as everybody sees it, whole with `--unrestricted`."""
+    """Open the archive as a reader sees it; with `--unrestricted`, all of it."""
     from nwx.archive import Archive, named_viewer
 
     with Archive(

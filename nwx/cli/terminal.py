@@ -1,4 +1,4 @@
-"""Tables and bars on a terminal; apart from the commands, whose help needs no rich."""
+"""Tables and progress bars on a terminal, in their own module as help does not need rich."""
 
 import sys
 import time
@@ -22,9 +22,9 @@ _LEAST_CELLS = 24
 
 
 def console(*, err: bool = False) -> Console:
-    """Return where tables and bars are drawn; wide and without colours in a pipe or a file.
+    """Return the console for tables and bars; wide and without colours in a pipe or a file.
 
-    Texts are printed as they are: `[b]` and `:smile:` may be an archive's.
+    Markup such as `[b]` and `:smile:` is not interpreted, as texts may come from an archive.
     """
     shown = Console(stderr=err, highlight=False, markup=False, emoji=False)
     if not shown.is_terminal and "COLUMNS" not in shown._environ:
@@ -33,7 +33,7 @@ def console(*, err: bool = False) -> Console:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return text of at most `width` terminal cells, with "…" in place of its middle."""
+    """Return text cut to `width` terminal cells, with "…" replacing its middle."""
     if cell_len(text) <= width:
         return text
     head = set_cell_size(text, width // 2).rstrip()
@@ -49,7 +49,7 @@ def plain_table(
     fold: Collection[str] = (),
     header_style: str = "table.header",
 ) -> Table:
-    """Return a table without lines; of columns, `right` are aligned so, and `fold` long texts."""
+    """Return a table without lines; columns in `right` are right-aligned, those in `fold` wrap."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=header_style)
     for heading in headings:
         table.add_column(
@@ -61,7 +61,7 @@ def plain_table(
 
 
 def number_table(first: str, *others: str) -> Table:
-    """Return a table whose columns are numbers but for the first."""
+    """Return a table whose columns, except the first, are numbers."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(first, overflow="fold")
     for heading in others:
@@ -80,7 +80,7 @@ def print_table(
 
 
 class OneLine:
-    """A URL or a file name in a table: on a terminal shortened in the middle, elsewhere whole."""
+    """A URL or file name in a table: on a terminal shortened in the middle, otherwise complete."""
 
     def __init__(self, text: str, style: str = "") -> None:
         self._text = clean(text)
@@ -97,13 +97,13 @@ class OneLine:
 
 
 def error_console() -> Console:
-    """Return standard error as bars are drawn on it."""
+    """Return the console on standard error, for progress bars."""
     return Console(stderr=True, highlight=False)
 
 
 def _two_lines(screen: Console, counts: Callable[[], str]) -> "Progress":
-    """Return a bar with a line of counts below it where there are any, so that both fit."""
-    # Imported here: tables are drawn without.
+    """Return a progress bar with a line of counts below it, if there are any."""
+    # Imported late: tables do not need it.
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     class _TwoLines(Progress):
@@ -120,16 +120,16 @@ def _two_lines(screen: Console, counts: Callable[[], str]) -> "Progress":
         TimeRemainingColumn(compact=True),
         console=screen,
         transient=True,
-        speed_estimate_period=300,  # files differ: half a minute makes the time left jump
+        speed_estimate_period=300,  # files differ: with half a minute, the time left would jump
         expand=True,
-        # what is printed meanwhile goes above the bar, unless it goes elsewhere
+        # print lines above the bar, unless standard output goes elsewhere
         redirect_stdout=sys.stdout.isatty(),
     )
 
 
 @contextmanager
 def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
-    """Give a function that shows progress as a bar, which appears after `quiet_seconds`."""
+    """Yield a function that shows progress as a bar, which appears after `quiet_seconds`."""
     counts = ""
     bar = _two_lines(screen, lambda: counts)
     task = bar.add_task("", size="")
@@ -143,7 +143,7 @@ def drawn_bar(screen: Console, quiet_seconds: float) -> Iterator[ShowProgress]:
         bar.start()
         total = progress.total or None
         if progress.step != before:
-            bar.remove_task(task)  # to reset one would keep its total where none is known
+            bar.remove_task(task)  # a reset would keep the old total if the new is unknown
             task = bar.add_task(progress.step, total=total, size="")
         before = progress.step
         counts = progress_counts(progress)

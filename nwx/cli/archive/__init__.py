@@ -1,1 +1,1 @@
-"""Commands that keep an archive."""
+"""Commands that maintain an archive."""

@@ -131,7 +131,7 @@ def _listed(one: "PywbCollection") -> dict[str, Any]:
 def _taken(
     archive: "Archive", one: "PywbCollection", received: list[int], quiet: bool
 ) -> dict[str, Any]:
-    """Add the rules of a collection, import its files, and return what was done."""
+    """Add the rules of a collection, import its files, and return the results."""
     archive.create()
     told = _listed(one)
     told["rules_read"] = 0

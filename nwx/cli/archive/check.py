@@ -107,7 +107,7 @@ def _verdict(counts: Counter[str]) -> str:
 
 
 class _Shown:
-    """What is wrong, printed when it is found, the first of each kind or all."""
+    """Prints findings as they are found, the first of each kind or all, and counts them."""
 
     def __init__(self, *, everything: bool, as_json: bool, quiet: bool) -> None:
         self.counts: Counter[str] = Counter()
@@ -128,7 +128,7 @@ class _Shown:
             print_above(text)
 
     def end(self) -> None:
-        """Say how many were not printed."""
+        """Print the number of findings that were not printed."""
         more = self.counts.total() - self._printed
         if more:
             click.echo(f"… and {more:,} more; --all names them")

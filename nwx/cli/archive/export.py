@@ -53,7 +53,7 @@ _OPTIONS = {
     ),
     **dict.fromkeys(_EXTRACTS, ("query", "collection")),
 }
-"""What may be exported, and which options each has."""
+"""The options of each kind of export."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ def _export(archive: "Archive", asked: _Options, show: "ShowProgress") -> "_Repo
 
 
 def _export_results(archive: "Archive", asked: _Options) -> None:
-    """Write the results of a search to a file, and say how many."""
+    """Write the results of a search to a file, and print their number."""
     form = asked.formats[0] if asked.formats else _form_of(asked.folder)
     if asked.excel and form != "csv":
         raise UsageError("--excel is about CSV")

@@ -1,4 +1,4 @@
-"""The option of `nwx import` that takes documents which were extracted on Spark."""
+"""nwx import, and its option for documents extracted on Spark"""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -62,7 +62,7 @@ _OF_EXTRACTION = (
     "extractors",
     "name",
 )
-"""Options that are about how archive files are read."""
+"""Options for reading archive files, which do not apply to extracted documents."""
 
 documents_option = option.repeated(
     "--documents",
@@ -74,10 +74,10 @@ documents_option = option.repeated(
 def extracted(
     context: click.Context, documents: Sequence[str], files: Sequence[str], options: "ImportOptions"
 ) -> "tuple[list[ArchiveSource | ReadError], ImportOptions]":
-    """Return the archive files that documents are of, and the options to import them with.
+    """Return the archive files of extracted documents, and the options to import them with.
 
-    Raises UsageError where other arguments do not go with them, and
-    SourceError where they cannot be read.
+    Raises UsageError if other arguments do not apply to them, and SourceError if they cannot be
+    read.
     """
     from nwx.importing.extracted.documents_file import check_extracted, extracted_sources
 
@@ -234,7 +234,7 @@ def _excluded(
 
 
 def _exclusions() -> ModuleType:
-    """Return the module about exclusion lists, which takes a tenth of a second to load."""
+    """Import and return the module for exclusion lists, which takes a tenth of a second to load."""
     from nwx.cli.deduplicate import exclusions
 
     return exclusions
@@ -287,7 +287,7 @@ def _import(
     from nwx.importing import report_of_errors
 
     missing = [source for source in sources if type(source) is ReadError]
-    if len(missing) == len(sources):  # then no archive is made
+    if len(missing) == len(sources):  # in this case, no archive is created
         return report_of_errors(missing), None, None
 
     def stopping() -> bool:
@@ -324,7 +324,7 @@ def _import(
 def _bring_up_to_date(
     settings: Settings, stale: tuple[str, ...], *, builds: bool, quiet: bool
 ) -> None:
-    """Build what an import left behind, or say what that is."""
+    """Build the indices that an import left outdated, or print their names."""
     if not stale:
         return
     if builds:

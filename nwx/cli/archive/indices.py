@@ -79,7 +79,7 @@ def _number(entries: int | None) -> str:
 
 
 def _shards(found: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the cells of an index about its shards."""
+    """Return the cells with the shard health of an index."""
     if found is None:
         return ()
     missing = found["missing_copies"]
@@ -142,7 +142,7 @@ def dump_command(settings: Settings, index: str) -> None:
 _INDICES = [
     index.value for index in IndexName if index not in (IndexName.FACETS, IndexName.INLINKS)
 ]
-"""Those that a build makes anew get their shards then."""
+"""The indices to reshard; those that a build replaces get their shards from it."""
 
 
 @click.command("reshard")

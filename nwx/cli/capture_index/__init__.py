@@ -1,1 +1,1 @@
-"""Commands about CDX files and ZipNum clusters."""
+"""Commands for CDX files and ZipNum clusters."""

@@ -313,7 +313,7 @@ def prefix_command(cluster: str, url: str, allow: tuple[str, ...], limit: int | 
 
 
 def _key(url: str) -> str:
-    """Return a URL's urlkey, and a urlkey as it is."""
+    """Return the urlkey of a URL; a urlkey is returned unchanged."""
     from nwx.values.urlkeys import urlkey, with_scheme
 
     return url if "," in url.split("/")[0] or ")" in url.split("/")[0] else urlkey(with_scheme(url))
@@ -333,7 +333,7 @@ def _print_lines(
 
 
 def repair_words(report: "RepairReport") -> str:
-    """Return what was repaired, in words."""
+    """Return the report of a repair as text."""
     what = "data and index were" if report.rewritten else "the index was"
     words = f"{what} written anew"
     counts = (

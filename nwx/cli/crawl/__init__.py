@@ -1,1 +1,1 @@
-"""Commands about crawls, and their crawlers."""
+"""Commands for crawls and crawlers."""

@@ -96,7 +96,7 @@ def add(settings: Settings, file: str, as_json: bool) -> None:
 
 
 def _read(file: str) -> tuple[str, str]:
-    """Return the text of a file, and how messages name it."""
+    """Return the text of a file, and its name for messages."""
     from nwx.steering.specifications.specification_store import file_text
 
     if file == STANDARD_INPUT:

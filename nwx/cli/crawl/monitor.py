@@ -1,4 +1,4 @@
-"""nwx monitor, and what nwx watch --monitor has in common with it."""
+"""nwx monitor, and the parts it shares with nwx watch --monitor"""
 
 import shlex
 import sys
@@ -35,7 +35,7 @@ _SCHEMES = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class MonitorChoices:
-    """How a crawl is to be monitored, as options of a command tell it."""
+    """The monitoring options given on the command line."""
 
     crawl_log: Path | None = None
     webhook: str = ""
@@ -52,7 +52,7 @@ class MonitorChoices:
         *,
         anew: bool = False,
     ) -> "MonitorOptions":
-        """Return the options of a monitor; raises UsageError on a name that has no page."""
+        """Return the options of a monitor; raises UsageError on an invalid name."""
         from nwx.quality.monitor.alerts import AlertThresholds, read_thresholds
         from nwx.quality.monitor.monitor import MonitorOptions
         from nwx.steering.specifications.parts import name_problem
@@ -71,7 +71,7 @@ class MonitorChoices:
         )
 
     def channels(self, settings: Settings) -> "list[Channel]":
-        """Return where alerts are told; raises UsageError where that makes no sense."""
+        """Return the channels for alerts; raises UsageError on invalid ones."""
         from nwx.quality.monitor.report import AlertCommand, Webhook
 
         found: list[Channel] = []
@@ -91,7 +91,7 @@ class MonitorChoices:
 
 
 def taken_monitor_choices(given: dict[str, Any]) -> MonitorChoices:
-    """Take the choices out of the arguments of a command, as click names them."""
+    """Remove the monitoring options from the arguments of a command, and return them."""
     return MonitorChoices(
         given.pop("crawl_log"),
         given.pop("webhook"),
@@ -117,17 +117,17 @@ monitor_options = option.option_set(
         "When to alert: the table [alerts] of a TOML file.  [default: NWX_THRESHOLDS]",
     ),
 )
-"""The options for how a crawl is monitored."""
+"""The options for monitoring a crawl."""
 
 
 def crawl_collection(settings: Settings, name: str) -> str:
-    """Return the collection of the crawl of a name, "" where there is no such specification."""
+    """Return the collection of a crawl, "" if there is no specification with this name."""
     with opened_archive(settings) as archive:
         return archive.crawl_collection(name)
 
 
 def tell_problem(text: str) -> None:
-    """Print what went wrong with a monitor, which goes on."""
+    """Print a problem of a monitor, which keeps running."""
     warn(text)
     sys.stderr.flush()
 
@@ -139,7 +139,7 @@ class AlertLines:
         self._told: set[tuple[str, str, str, bool]] = set()
 
     def tell(self, report: "MonitorReport") -> None:
-        """Print what is new in a report."""
+        """Print the alerts of a report that were not printed before."""
         now = {(one.kind, one.host, one.since, bool(one.cleared)): one for one in report.alerts}
         for key in sorted(now.keys() - self._told, key=lambda key: (key[2], key)):
             alert = now[key]
@@ -152,7 +152,7 @@ class AlertLines:
 
 
 def without_hidden_hosts(settings: Settings, report: "MonitorReport") -> "MonitorReport":
-    """Return a report without the hosts that access rules hide; its sums are of all captures."""
+    """Return a report without the hosts hidden by access rules; its sums count all captures."""
     hosts = {*(one.host for one in report.hosts), *(one.host for one in report.alerts)}
     with opened_archive(settings) as archive:
         hidden = archive.hidden_urls({f"http://{host}/" for host in hosts if host})
@@ -174,7 +174,7 @@ def watched_monitor(
     folders: Sequence[Path],
     choices: MonitorChoices,
 ) -> Iterator[None]:
-    """Monitor a crawl beside nwx watch, where one is named."""
+    """Monitor a crawl during nwx watch, if one is named."""
     if not name:
         if choices != MonitorChoices():
             raise UsageError(
@@ -186,7 +186,7 @@ def watched_monitor(
 
     options = choices.options(settings, name, collection, interval, folders)
     lines = AlertLines()
-    is_whole = is_unrestricted()  # asked here: the monitor has a thread of its own
+    is_whole = is_unrestricted()  # checked here, as the monitor runs in another thread
 
     def tell(report: "MonitorReport") -> None:
         lines.tell(report if is_whole else without_hidden_hosts(settings, report))
@@ -258,7 +258,7 @@ def command(settings: Settings, /, **given: Any) -> int:
 
 
 def _names(settings: Settings, name: str, collection: str) -> tuple[str, str]:
-    """Return the name of the monitor, and the collection."""
+    """Return the name of the monitor and its collection."""
     if not collection and name:
         collection = crawl_collection(settings, name)
     collection = collection or DEFAULT_COLLECTION
@@ -267,7 +267,7 @@ def _names(settings: Settings, name: str, collection: str) -> tuple[str, str]:
 
 
 def _tellers(stack: ExitStack, *, once: bool, as_json: bool) -> "tuple[TellReport, TellProblem]":
-    """Return what prints reports, and what prints problems."""
+    """Return the functions that print reports and problems."""
     lines = AlertLines()
     if as_json:
         from nwx.quality.monitor.report import monitor_json

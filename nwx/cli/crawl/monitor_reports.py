@@ -1,4 +1,4 @@
-"""A crawl as it runs, on a terminal."""
+"""Reports on a running crawl, on a terminal."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def print_monitor(report: MonitorReport) -> None:
 
 @contextmanager
 def live_monitor() -> Iterator[tuple[Callable[[MonitorReport], None], Callable[[str], None]]]:
-    """Give what shows a report in the place of the one before, and a line above it."""
+    """Yield a function that replaces the report shown, and one that prints a line above it."""
     with Live(console=console(), auto_refresh=False, vertical_overflow="ellipsis") as live:
 
         def show(report: MonitorReport) -> None:
@@ -35,7 +35,7 @@ def live_monitor() -> Iterator[tuple[Callable[[MonitorReport], None], Callable[[
 
 
 def _drawn(report: MonitorReport) -> RenderableType:
-    # What does not fit on a terminal is at the end.
+    # The last parts may not fit on a terminal.
     parts: list[RenderableType] = [_head(report)]
     if report.alerts:
         parts.append(_alerts(report))

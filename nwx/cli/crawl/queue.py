@@ -345,7 +345,7 @@ def due_command(
 
 
 def warn_left_out(urls: int) -> None:
-    """Say how many URLs were not put into a queue."""
+    """Print the number of URLs that were not put into a queue."""
     if urls:
         were = "was" if urls == 1 else "were"
         warn(f"{counted(urls, 'URL')} that no queue takes {were} left out")

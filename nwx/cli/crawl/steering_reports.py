@@ -1,4 +1,4 @@
-"""What nwx import and nwx watch do for --steer, and how reports of analysis are printed."""
+"""The option --steer of nwx import and nwx watch, and printing of analysis reports."""
 
 import sys
 import time
@@ -36,14 +36,14 @@ _steer = option.string(
 
 @dataclass(frozen=True, slots=True)
 class AnalysisChoices:
-    """How pages are to be analysed, as options of a command tell it."""
+    """The analysis options given on the command line."""
 
     nlp: str
     spam_hosts: str | None
     triples: bool
 
     def options(self, **more: Any) -> "SteeringOptions":
-        """Return the options of an analysis."""
+        """Return the options of an analysis, with `more` of them."""
         from nwx.steering.running.options import SteeringOptions
 
         return SteeringOptions(
@@ -52,7 +52,7 @@ class AnalysisChoices:
 
 
 def taken_choices(given: dict[str, Any]) -> AnalysisChoices:
-    """Take the choices out of the arguments of a command, as click names them."""
+    """Remove the analysis options from the arguments of a command, and return them."""
     return AnalysisChoices(given.pop("nlp"), given.pop("spam_hosts"), given.pop("triples"))
 
 
@@ -66,7 +66,7 @@ analysis_options = option.option_set(
     ),
     option.flag("--triples", "Store what analysed pages state as triples."),
 )
-"""The options for how pages are analysed."""
+"""The options for analysing pages."""
 
 steer_options = option.option_set(_steer, analysis_options)
 
@@ -78,7 +78,7 @@ _NO_CHOICES = AnalysisChoices("", None, triples=False)
 def listening(
     settings: Settings, specification: str | None, choices: AnalysisChoices
 ) -> "Iterator[SteeringListener | None]":
-    """Give what new pages are handed to, None where no specification is named."""
+    """Yield the listener that receives new pages, None without a specification."""
     if not specification:
         if choices != _NO_CHOICES:
             raise UsageError("--nlp, --spam-hosts and --triples need --steer SPEC")
@@ -92,7 +92,7 @@ def listening(
 
 
 def steering_progress(report: "SteeringReport") -> "WorkProgress":
-    """Return how far the analysis of pages is that wait."""
+    """Return the progress of the analysis."""
     from nwx.bulk.progress import WorkProgress
 
     done = report.analysed + report.failed
@@ -101,7 +101,7 @@ def steering_progress(report: "SteeringReport") -> "WorkProgress":
 
 
 def print_steering_errors(report: "SteeringReport") -> None:
-    """Tell which pages could not be analysed, and why the analysis ended early."""
+    """Print which pages could not be analysed, and why the analysis ended early."""
     shown = min(len(report.errors), _ERRORS_SHOWN)
     lines = (error_line(error, kind=False) for error in report.errors)
     warn_first(lines, shown, report.failed, "page", " not analysed")
@@ -118,7 +118,7 @@ def print_steering_errors(report: "SteeringReport") -> None:
 
 
 def steering_summary(report: "SteeringReport") -> str:
-    """Return the figures of an analysis in words."""
+    """Return the counts of an analysis as text."""
     words = [
         f"{counted(report.analysed, 'page')} analysed ({report.relevant:,} relevant)",
         f"{counted(report.links, 'link')} scored ({report.blacklisted:,} blacklisted)",
@@ -136,7 +136,7 @@ def steering_summary(report: "SteeringReport") -> str:
 
 
 class ToldAnalysis:
-    """The listener of a watch, which prints how far the analysis is."""
+    """A listener for nwx watch, which prints the progress of the analysis."""
 
     def __init__(self, listener: "SteeringListener", *, as_json: bool) -> None:
         self._listener, self._as_json = listener, as_json
@@ -144,17 +144,17 @@ class ToldAnalysis:
         self._next = 0.0
 
     def on_documents(self, source: "ArchiveSource", pages: "Sequence[PagePlace]") -> None:
-        """Take the new pages of a file."""
+        """Pass the new pages of a file to the analysis."""
         self._listener.on_documents(source, pages)
 
     def idle(self) -> None:
-        """Let pages be analysed that were left, and tell how far the analysis is."""
+        """Analyse pages that were left, and print the progress."""
         self._listener.idle()
         if time.monotonic() >= self._next:
             self._tell(self._listener.report())
 
     def finish(self, stopping: Callable[[], bool]) -> None:
-        """Wait for what is being analysed, and tell what came of it."""
+        """Wait for the end of the analysis, and print its results."""
         self._tell(self._listener.finish(stopping=stopping))
 
     def _tell(self, report: "SteeringReport") -> None:
@@ -176,7 +176,7 @@ class ToldAnalysis:
 
 
 def _news(before: "SteeringReport", now: "SteeringReport") -> "SteeringReport":
-    """Return a report with what went wrong since an earlier one."""
+    """Return a report with only the errors since an earlier report."""
     return replace(
         now,
         errors=now.errors[len(before.errors) :],

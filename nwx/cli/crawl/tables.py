@@ -1,4 +1,4 @@
-"""What commands about crawls print; apart from them, whose help needs none of it."""
+"""Printing for the crawl commands, in its own module as their help does not need it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _CHANGES_SHOWN = 5
 
 
 def print_comparison(comparison: CollectionComparison) -> None:
-    """Print counts, relevance, overlap, freshness and the hosts with most captures."""
+    """Print counts, relevance, quality, overlap, freshness and the hosts with most captures."""
     sides = comparison.sides
     table = number_table("", *(clean(side.name) for side in sides))
     for title, value in _COUNTS.items():
@@ -179,7 +179,7 @@ _WIDEST = 80
 
 
 def answer_text(answer: QueryAnswer, form: str) -> str:
-    """Return an answer in a form, `table` for people; raises UsageError where it has not this."""
+    """Return an answer in a form, `table` for people; raises UsageError if it has no such form."""
     if form == "table":
         return _for_people(answer)
     forms = forms_of(answer.kind)
@@ -212,7 +212,7 @@ _QUARTERS = 4
 
 
 def print_simulation(report: SimulationReport) -> None:
-    """Print what crawls found, at each quarter of the budget."""
+    """Print the results of simulated crawls, at each quarter of the budget."""
     console().print(_crawl_table(report))
     where = clean(report.collection) or "the archive"
     click.echo(
@@ -263,5 +263,5 @@ def _crawl_table(report: SimulationReport) -> Table:
 
 
 def _found(crawl: SimulatedCrawl, pages: int) -> int:
-    """Return how many relevant pages were found by so many pages, or by all."""
+    """Return the number of relevant pages among the first `pages` fetched."""
     return crawl.curve[min(pages, crawl.fetched) - 1] if crawl.fetched else 0

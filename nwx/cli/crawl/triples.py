@@ -76,7 +76,7 @@ def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
 
 
 def triples_words(report: "TriplesReport") -> str:
-    """Return what a build stored, in one line."""
+    """Return the report of a build as one line of text."""
     return (
         f"{counted(report.pages, 'page')} read, {report.known:,} known,"
         f" {counted(report.mentions, 'page')} with entities of a specification,"

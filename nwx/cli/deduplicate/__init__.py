@@ -1,1 +1,1 @@
-"""Commands that find and leave out duplicates."""
+"""Commands for finding and leaving out duplicates."""

@@ -140,7 +140,7 @@ def _check(build: str | None, sources: tuple[str, ...], into: str, *, documents_
 
 
 def _main_of(place: str, archive: str) -> str:
-    """Return `main` where a place is the archive itself."""
+    """Return `main` if a place is the archive itself, otherwise the place."""
     same = place == archive or (Path(place).is_dir() and Path(place).samefile(archive))
     return MAIN_DATES if same else place
 

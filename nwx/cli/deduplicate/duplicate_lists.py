@@ -87,7 +87,7 @@ def revisits_command(files: tuple[str, ...], **given: Any) -> int:
 
     def find(*found: Any, **options: Any) -> "DedupReport":
         report = find_revisits(*found, **options)
-        report.filtered = 0  # all that are no revisits
+        report.filtered = 0  # these are all other captures
         return report
 
     return _write_list("revisits", files, find, **given)
@@ -167,7 +167,7 @@ def dedup_warc_command(
             return excluded.entries - excluded.met
 
         done = list(rewrite(sources, excluded.covers, folder, progress, lists, never_met))
-        # A finished run reads nothing again.
+        # A finished run does not read the files again.
         unmet = done[-1].never_met if done else never_met()
         problems, unread = excluded.problems, excluded.problems_total
     print_problems(problems, unread)

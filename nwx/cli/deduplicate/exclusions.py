@@ -1,4 +1,4 @@
-"""The exclusion lists of an import: loading them, and saying what became of them."""
+"""The exclusion lists of an import: loading, and reports on them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +19,9 @@ _SHOWN = 10
 
 @contextmanager
 def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[ExclusionList]:
-    """Give the captures on lists; lines that cannot be read are told.
+    """Load exclusion lists, and print their unreadable lines.
 
-    Raises CdxError for the first of those if `strict`.
+    Raises CdxError for the first unreadable line if `strict`.
     """
     with progress_bar(quiet=quiet) as progress:
         excluded = ExclusionList.load(lists, progress=progress)
@@ -40,7 +40,7 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
 def tell_unmet(
     excluded: ExclusionList, report: ExclusionReport, file: Path | None, *, quiet: bool
 ) -> None:
-    """Name the first entries that were never met, and write all to a file where one is given."""
+    """Print the first entries that were never met, and write all to `file` if given."""
     if file:
         _write(excluded, file)
     if quiet or not report.unmet:
@@ -61,7 +61,7 @@ def _write(excluded: ExclusionList, file: Path) -> None:
 
 
 def summary(report: ExclusionReport) -> str:
-    """Return what became of the lists, for people."""
+    """Return the report on the lists as text."""
     before = f" ({report.met_before:,} by an earlier import)" if report.met_before else ""
     unread = report.problems_total
     return (

@@ -1,4 +1,4 @@
-"""Options of commands that list duplicates: inputs, output, report, what makes a duplicate."""
+"""Options of commands that list duplicates: input, output, report, definition of a duplicate."""
 
 import re
 import sys
@@ -45,7 +45,7 @@ class Size(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the bytes, or fail with a word on the form."""
+        """Return the number of bytes; fails on anything else."""
         if isinstance(value, int):
             return value
         found = _SIZE.fullmatch(str(value).strip())
@@ -93,7 +93,7 @@ list_options = option.option_set(
 
 
 def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
-    """Return the sources of the files named; raises UsageError where there is none."""
+    """Return the CDX sources of files; raises UsageError if there are none."""
     from nwx.cdx.inputs import CdxSource
 
     if not files:
@@ -105,7 +105,7 @@ def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
 
 
 def layout_of(fields: str | None) -> "Layout | None":
-    """Return the layout that --fields names; raises UsageError where it names none."""
+    """Parse the layout of --fields, None if not given; raises UsageError on an invalid one."""
     from nwx.cdx.layouts import Layout, require_fields
 
     if not fields:
@@ -126,7 +126,7 @@ def _shown(file: str) -> str:
 
 
 def resources_of(memory: int, tmp: Path | None, jobs: int | None) -> Resources:
-    """Return what may be used; raises UsageError where it is too little or not there."""
+    """Return the resources; raises UsageError if memory is too low or the folder is missing."""
     if memory < _LEAST_MEMORY_BYTES:
         raise UsageError(f"--memory {size_words(memory)} is too little; 64M are needed")
     if tmp is not None and not tmp.is_dir():
@@ -136,7 +136,7 @@ def resources_of(memory: int, tmp: Path | None, jobs: int | None) -> Resources:
 
 @contextmanager
 def list_output(path: Path | None) -> Iterator[BinaryIO]:
-    """Give the stream that a list is written to; a terminal gets it without steering signs."""
+    """Yield the output stream of a list; for a terminal, without control characters."""
     if path is None:
         output = sys.stdout.buffer
         stream = TerminalStream(output) if output.isatty() else output
@@ -152,10 +152,9 @@ def list_output(path: Path | None) -> Iterator[BinaryIO]:
 def print_report(
     report: "DedupReport", noun: str, *, summary: bool, as_json: bool, listed: bool, quiet: bool
 ) -> None:
-    """Say what was found.
+    """Print a report.
 
-    On standard error where the list itself goes to standard output
-    (`listed`).
+    It goes to standard error if the list itself goes to standard output (`listed`).
     """
     print_problems(report.problems, report.problems_total)
     if as_json:
@@ -167,7 +166,7 @@ def print_report(
 
 
 def exit_code(report: "DedupReport") -> int:
-    """Return 1 where no line at all could be read, else 0."""
+    """Return 1 if there were problems and no readable line, else 0."""
     return 1 if report.problems_total and not report.lines else 0
 
 
@@ -211,7 +210,7 @@ def _echo_json(value: Any, *, err: bool) -> None:
 
 
 def print_problems(problems: Sequence[CdxError], total: int) -> None:
-    """Say which lines cannot be read: the first ones, and how many more there are."""
+    """Print the first unreadable lines, and the number of the others."""
     shown = min(len(problems), _PROBLEMS_SHOWN)
     lines = map(place_and_message, problems)
     warn_first(lines, shown, total, "line", " that cannot be read")
@@ -260,7 +259,7 @@ def _print_savings(report: "DedupReport", noun: str, *, err: bool) -> None:
 
 
 SELECTION_OPTIONS = ("key", "keep", "revisits", "min_size", "mime", "not_mime")
-"""The names of the options that `selection_of` takes."""
+"""The names of the options for `selection_of`."""
 
 selected_records = option.option_set(
     option.value(
@@ -312,7 +311,7 @@ def selection_of(
     keep: str = Keep.OLDEST,
     revisits: str = Revisits.IN,
 ) -> "CaptureFilter":
-    """Return what the options of `dedup_options` or `selected_records` ask for."""
+    """Return the selection given by the options `dedup_options` or `selected_records`."""
     from nwx.dedup.capture_filter import CaptureFilter
 
     return CaptureFilter(

@@ -146,7 +146,7 @@ SavingsRow = tuple[str, int, int, int, int]
 
 
 def _groups(report: "SavingsReport", key: Key) -> dict[str, list[SavingsRow]]:
-    """Return what is there and what would be saved of it, by type and by host, most first."""
+    """Return counts and savings by type and by host, largest savings first."""
     all_of, saved = report.captures, report.policies[key].savings
     return {
         "by_mime": _rows(
@@ -172,7 +172,8 @@ def _rows(
 
 
 def _print(report: "SavingsReport", by: Key, *, is_filtered: bool) -> None:
-    # The type of a revisit is warc/revisit in most lines, and its length is not the original's.
+    # Filters by type and size do not apply to revisits: most lines have the type warc/revisit, and
+    # the length is not the original's.
     revisits = counted(report.revisits, "revisit") + " of any type and size" * is_filtered
     click.echo(
         f"{counted(report.count, 'capture')}, {size_words(report.captures.bytes)};"

@@ -66,7 +66,7 @@ def build(
     quiet: bool,
     shown: bool = True,
 ) -> dict[str, dict[str, Any]]:
-    """Build indices, say what was done where it is `shown`, and return it for programs."""
+    """Build indices, print their reports if `shown`, and return them as JSON values by name."""
     done = {}
     for name in names:
         with progress_bar(quiet=quiet) as show:
@@ -83,7 +83,7 @@ def build(
 
 
 def _told(name: str, report: Any) -> tuple[str, dict[str, Any]]:
-    """Return a report in words, and for programs."""
+    """Return a report as text, and as JSON values."""
     if name == "facets":
         from nwx.cli.measure import facets
 

@@ -161,7 +161,7 @@ def build_facets_command(
 
 
 def _check_alone(context: click.Context) -> None:
-    """Raise UsageError where options of counting are given."""
+    """Raise UsageError if options for counting are given."""
     for name in ("source", "sites_file", "min_captures", "anew", "memory"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.removesuffix("_file").replace("_", "-")
@@ -169,13 +169,13 @@ def _check_alone(context: click.Context) -> None:
 
 
 def show_faults(file: Path | None, sites: "Sites | None") -> None:
-    """Show which lines of a list of sites have no effect."""
+    """Print the first lines of a list of sites that have no effect."""
     for fault in sites.without_effect[:_FAULTS_SHOWN] if sites else ():
         warn(f"{file}: {fault}")
 
 
 def facets_words(report: "FacetBuildReport") -> str:
-    """Return what a build did, in one line."""
+    """Return the report of a build as one line of text."""
     return (
         f"{counted(report.captures, 'capture')}, {counted(report.months, 'month')} built and"
         f" {report.months_kept:,} kept, {counted(report.combinations, 'combination')},"
@@ -184,7 +184,7 @@ def facets_words(report: "FacetBuildReport") -> str:
 
 
 def facets_json(report: "FacetBuildReport") -> dict[str, float]:
-    """Return what a build did, for programs."""
+    """Return the report of a build as JSON values."""
     return {
         "captures": report.captures,
         "months": report.months,

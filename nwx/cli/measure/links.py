@@ -176,7 +176,7 @@ def invert_links_command(
 
 
 def links_words(report: "InlinkBuildReport", *, loads: bool = False) -> str:
-    """Return what a build did, in one line."""
+    """Return the report of a build as one line of text."""
     refused = f", {counted(report.refused, 'link')} without urlkey" if report.refused else ""
     loaded = f"{report.loaded:,} loaded, " if loads else ""
     return (
@@ -187,5 +187,5 @@ def links_words(report: "InlinkBuildReport", *, loads: bool = False) -> str:
 
 
 def links_json(report: "InlinkBuildReport") -> dict[str, float]:
-    """Return what a build did, for programs."""
+    """Return the report of a build as JSON values."""
     return asdict(report) | {"seconds": round(report.seconds, 3)}

@@ -201,7 +201,7 @@ def repair_command(
 
 
 def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
-    """Say what the list does not know of."""
+    """Print the limitations of the list."""
     notes = []
     if not counts.linked:
         notes.append("links were never inverted: only checks count; see `nwx invert-links`")

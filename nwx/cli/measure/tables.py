@@ -1,4 +1,4 @@
-"""What measurements print; apart from the commands, whose help needs none of it."""
+"""Printing for the measuring commands, in its own module as their help does not need it."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -25,7 +25,7 @@ _WAYS = {
 def print_facets(
     answer: FacetAnswer, features: Sequence[Feature], *, as_json: bool, as_csv: bool
 ) -> None:
-    """Print an answer: JSON, CSV, or else a table and how the answer was found."""
+    """Print an answer as JSON, as CSV, or as a table with the way it was found."""
     if as_json:
         print_json(answer_json(answer, features))
     elif as_csv:
@@ -81,7 +81,7 @@ _ROWS_SHOWN = 50
 
 
 def print_missing(found: Iterable[MissingUrl], limit: int | None) -> None:
-    """Print missing URLs, so many at most, or the first ones."""
+    """Print missing URLs, at most `limit`, by default the first 50."""
     rows = iter(found)
     table = plain_table(
         "pages", "kind", "status", "url", right=("pages", "status"), header_style=""
@@ -98,7 +98,7 @@ def print_missing(found: Iterable[MissingUrl], limit: int | None) -> None:
 
 
 def print_page_repairs(repairs: Iterable[Repair], counts: RepairCounts, limit: int | None) -> None:
-    """Print repairs, so many at most, or the first ones, and how many pages they make whole."""
+    """Print repairs, at most `limit` (default: 50), and the number of pages they complete."""
     rows = iter(repairs)
     numbers = ("pages", "whole", "checked")
     headings = (*numbers, "kind", "status", "url", "original in no file")

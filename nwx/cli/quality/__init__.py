@@ -1,1 +1,1 @@
-"""Commands about how captured pages play."""
+"""Commands for the playback quality of captured pages."""

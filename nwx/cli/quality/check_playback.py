@@ -1,4 +1,4 @@
-"""nwx check-playback, also beside nwx watch"""
+"""nwx check-playback, also during nwx watch"""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def playback_target(settings: Settings, playback: str) -> "Iterator[ArchivePlayback]":
-    """Give playback at an address, or one that is started for this and ends with it.
+    """Yield the playback at an address, or a local one started for the duration.
 
-    Raises UsageError for an address that cannot be that of playback, and
-    SourceError where nothing answers.
+    Raises UsageError for an address that cannot be a playback's, and SourceError if it does not
+    answer.
     """
     from nwx.quality.browser.targets import ArchivePlayback
 
@@ -57,7 +57,7 @@ def playback_target(settings: Settings, playback: str) -> "Iterator[ArchivePlayb
 
 
 def _own_address(playback: str) -> str:
-    """Return the address that playback leads to: it may answer at one host name only."""
+    """Return the address to which playback redirects, as it may answer at one host name only."""
     from urllib.request import ProxyHandler, build_opener
 
     opener, path = build_opener(ProxyHandler({})), f"{urlsplit(playback).path.rstrip('/')}/"
@@ -68,7 +68,7 @@ def _own_address(playback: str) -> str:
 
 
 def browser_options(settings: Settings, given: dict[str, Any], **more: Any) -> "BrowserOptions":
-    """Take the options of browsers out of the arguments of a command."""
+    """Remove the browser options from the arguments of a command, and return them."""
     from nwx.quality.browser.pool import browser_path
     from nwx.quality.browser.targets import BrowserOptions
 
@@ -91,16 +91,16 @@ playback_option = option.string(
 
 
 def check_arriving_pages(connection: "Connection[ArrivalEvent, Any]") -> None:
-    """Check the pages that come over a connection in playback of this machine."""
+    """Check the pages received over a connection, in a local playback."""
     from nwx.quality.playback.arrivals import run_arrival_checks
 
     run_arrival_checks(connection, lambda settings: playback_target(settings, ""))
 
 
 class PlaybackListener:
-    """Has a sample of new pages checked, and prints what is found; never stops the watch.
+    """Checks a sample of new pages in another process, and prints the results; never stops a watch.
 
-    `inner` hears of pages first. `function` is what the process runs.
+    `inner` receives pages first. `function` runs in the other process.
     """
 
     def __init__(
@@ -118,26 +118,26 @@ class PlaybackListener:
         self._inner, self._as_json = inner, as_json
 
     def on_documents(self, source: "ArchiveSource", pages: Sequence[PagePlace]) -> None:
-        """Take the new pages of a file."""
+        """Pass the new pages of a file to the inner listener and to the checks."""
         if self._inner is not None:
             self._inner.on_documents(source, pages)
         self._checks.add([page for page in pages if not page.is_list])
 
     def idle(self) -> None:
-        """Print what was found since the last time."""
+        """Print the results since the last call."""
         if self._inner is not None:
             self._inner.idle()
         self._checks.tell_news()
 
     def finish(self, stopping: Callable[[], bool]) -> None:
-        """Wait until what waits is checked, or `stopping` says so, and print the rest."""
+        """Wait until all pages are checked or `stopping` returns true, and print the rest."""
         left = self._checks.finish(stopping)
         if left:
             words = f"{counted(left, 'page')} not checked; `nwx check-playback` does it"
             warn(f"{words}")
 
     def close(self) -> None:
-        """End the process."""
+        """End the checking process."""
         self._checks.close()
 
     def _print(self, event: "ArrivalEvent") -> None:
@@ -162,7 +162,7 @@ def _words(found: dict[str, Any]) -> str:
 def playback_listener(
     settings: Settings, sample: str | None, inner: "PageListener | None", *, as_json: bool
 ) -> "Iterator[PlaybackListener | None]":
-    """Give the listener of a watch that checks a sample, None where none is asked for."""
+    """Yield the listener that checks a sample of new pages, None without `sample`."""
     if sample is None:
         yield None
         return
@@ -170,7 +170,7 @@ def playback_listener(
     from nwx.quality.playback.arrivals import ArrivalSample
 
     wanted = ArrivalSample.parse(sample)
-    browser_path(settings.browser)  # raises where there is none
+    browser_path(settings.browser)  # raises an error if there is none
     listener = PlaybackListener(settings, wanted, inner, as_json=as_json)
     try:
         yield listener
@@ -272,7 +272,7 @@ def command(
 
 
 def _urls(name: str) -> tuple[str, ...]:
-    """Return the URLs of a file, or of standard input, and tell of lines that are none."""
+    """Return the URLs in a file or standard input, and print the lines that are not URLs."""
     from nwx.bulk.whole_files import standard_input
 
     if name == STANDARD_INPUT:
@@ -297,7 +297,7 @@ def _listed(stream: BinaryIO, name: str) -> tuple[str, ...]:
 
 
 class _Results:
-    """Faults and scores as JSON, kept in files until all are there; and the worst pages."""
+    """Collects faults and scores as JSON, in files until all are known, and the worst pages."""
 
     def __init__(self, faults: IO[str], scores: IO[str]) -> None:
         self._files = {"faults": faults, "scores": scores}
@@ -317,7 +317,7 @@ class _Results:
         return sorted(self._worst, key=lambda score: (score.score, score.id))[:_WORST_SHOWN]
 
     def print_json(self, report: "PlaybackReport") -> None:
-        """Print all, a fault or a score a line."""
+        """Print all faults and scores as JSON, one per line."""
         click.echo(f'{{"pages": {report.pages}, "checked": {report.checked}', nl=False)
         for name, file in self._files.items():
             file.seek(0)
@@ -357,7 +357,7 @@ def _print(results: _Results, report: "PlaybackReport", *, as_json: bool, quiet:
 
 
 def checked_words(report: "PlaybackReport") -> str:
-    """Return what came of a check, in words."""
+    """Return the report of a check as text."""
     words = [f"{report.checked:,} of {counted(report.pages, 'page')} checked"]
     if report.known:
         words.append(f"{report.known:,} checked before")

@@ -1,4 +1,4 @@
-"""Scores of playback as tables; apart from the commands, whose help needs none of it."""
+"""Tables of playback scores, in their own module as the commands' help does not need them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from nwx.quality.scores import PlaybackScore, QualityTotals
 
 
 def print_playback_scores(scores: Iterable[PlaybackScore]) -> None:
-    """Print scores of pages, as they come."""
+    """Print the scores of pages, in the given order."""
     numbers = ("score", "screenshot", "text", "resources")
     table = plain_table(*numbers, "faults", "captured", "page", right=numbers, header_style="")
     for score in scores:
@@ -33,7 +33,7 @@ def _share(value: float | None) -> str:
 
 
 def _resources(score: PlaybackScore) -> str:
-    """Return how many of the resources came."""
+    """Return the number of resources that loaded, and of all."""
     good, bad = score.replay_good or 0, score.replay_bad or 0
     return f"{good:,}/{good + bad:,}"
 
@@ -47,7 +47,7 @@ _HOSTS_SHOWN = 10
 
 
 def print_scores(totals: QualityTotals, scores: Sequence[PlaybackScore]) -> None:
-    """Print how many pages there are, their faults and sites, and some pages."""
+    """Print the number of pages, totals by fault and site, and the scores of some pages."""
     click.echo(f"{counted(totals.pages, 'page')} checked, mean score {totals.mean_score or 0:.3f}")
     for name, groups in (("fault", totals.kinds), ("site", totals.hosts[:_HOSTS_SHOWN])):
         if groups:

@@ -1,1 +1,1 @@
-"""Commands that ask an archive, and serve it."""
+"""Commands that search, render and serve an archive."""

@@ -26,7 +26,7 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 from nwx.values.timestamps import Period
 
-if TYPE_CHECKING:  # help is printed without reading pages
+if TYPE_CHECKING:  # help does not need these
     from nwx.answers.tables import Rows
     from nwx.searching.page_changes import SiteChange, WatchedSite
 
@@ -151,7 +151,7 @@ def changes_command(
 def _tell(
     webhook: str, failed: list[str], one: "WatchedSite", found: "Sequence[SiteChange]"
 ) -> bool:
-    """Send the changes of a watched site to its webhook; return whether they were taken."""
+    """Send the changes of a watched site to its webhook, if any; return False if that fails."""
     from nwx.quality.monitor.report import NoticeError  # help needs no requests
 
     try:

@@ -198,7 +198,7 @@ def evaluate_command(
 
 
 def print_evaluations(found: "Iterable[Evaluation]") -> None:
-    """Print the measures of rankings, a line each, and their changes."""
+    """Print the measures of each ranking, and for all but the first their changes."""
     for number, one in enumerate(found):
         click.echo(clean(f"{one.ranking}: {counted(one.queries, 'query')}"))
         for name, value in one.values.items():

@@ -111,7 +111,7 @@ def _check(
     playback: str,
     **_: Any,
 ) -> None:
-    """Raise UsageError where options do not go together."""
+    """Raise UsageError if options cannot be combined."""
     if urls and (query or collection):
         raise UsageError("--urls names the pages: leave out QUERY and --collection")
     if live and not proxy:
@@ -127,7 +127,7 @@ def _check(
 
 @dataclass(slots=True)
 class _Pages:
-    """The pages to render; `total` is 0 where nobody knows how many. `problems` grow."""
+    """The pages to render; `total` is 0 if unknown. `problems` grows while they are read."""
 
     tasks: "Iterable[RenderTask]"
     total: int = 0
@@ -167,7 +167,7 @@ def _target(
     urls: str,
     **_: Any,
 ) -> Iterator["PlaybackTarget"]:
-    """Give where pages are rendered; playback that is started for this ends with it."""
+    """Yield the target for rendering: the live web, or a playback, perhaps a temporary one."""
     if live:
         from nwx.quality.browser.targets import LiveWeb
 

@@ -294,7 +294,7 @@ def list_accounts(settings: Settings, as_json: bool, users_file: str) -> None:
 def change_password(settings: Settings, name: str, from_input: bool, users_file: str) -> None:
     """Change the password of an account, and log it out everywhere."""
     with _accounts(settings, users_file) as store:
-        store.required(name)  # before a password is typed twice
+        store.required(name)  # fails before the user types a password twice
         changed = store.set_password(name, _password(name, from_input=from_input))
     click.echo(f"changed the password of {clean(changed.name)}")
 
@@ -328,7 +328,7 @@ def remove_account(settings: Settings, name: str, users_file: str) -> None:
 def _accounts(
     settings: Settings, users_file: str, *, make: bool = False
 ) -> "Iterator[AccountStore]":
-    """Give the accounts of the file that is meant; it is made if that is wanted."""
+    """Open the account file; with `make`, it is created if missing."""
     from nwx.accounts.account_store import (
         AccountError,
         AccountFile,
@@ -347,7 +347,7 @@ def _accounts(
 
 
 def _password(name: str, *, from_input: bool) -> str:
-    """Return the password that is typed twice, or the first line of standard input."""
+    """Read a password, typed twice, or from the first line of standard input."""
     if from_input:
         if given := sys.stdin.readline().rstrip("\r\n"):
             return given

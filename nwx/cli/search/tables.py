@@ -1,4 +1,4 @@
-"""What searches print; apart from the commands, whose help needs none of it."""
+"""Printing for the search commands, in its own module as their help does not need it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def print_hits(result: SearchResult, offset: int, *, explain: bool = False) -> None:
-    """Print a page of hits that begins at `offset`, the facets and how many there are.
+    """Print a page of hits that begins at `offset`, the facets, and the number of results.
 
-    `explain` prints what the score of each hit is made of too.
+    With `explain`, the parts of each hit's score are printed too.
     """
     shown = console()
     if result.hits:
@@ -72,7 +72,7 @@ def _hit_text(hit: Hit, copies: int, *, explain: bool) -> Group:
     if copies:
         lines.append(Text(f"and {copies:,} more with the same text", style="dim"))
     if hit.found_by_links or explain:
-        # Imported here: it defines what the API answers, too.
+        # Imported late: the module defines all answers of the API.
         from nwx.searching.answers import found_by_words, score_words
 
     if hit.found_by_links:
@@ -107,7 +107,7 @@ def _facet_tables(result: SearchResult) -> Iterator[tuple[str, Table]]:
 
 
 def print_trends(found: "Trends") -> None:
-    """Print the captures of each query by period, and their share of all."""
+    """Print the captures of each query by period, and their share of all captures."""
     shown = console()
     if not found.periods:
         shown.print(Text("nothing was captured"))
@@ -128,7 +128,7 @@ def print_trends(found: "Trends") -> None:
 
 
 def print_words(found: "DistinctiveWords") -> None:
-    """Print the most distinctive words of a selection, with the documents that have them."""
+    """Print the most distinctive words of a selection, with the number of their documents."""
     shown = console()
     table = Table(box=None, pad_edge=False)
     for title in ("Score", "Documents", "In the archive", "Word"):
@@ -164,7 +164,7 @@ def print_versions(found: "list[UrlVersion]", *, as_json: bool) -> None:
 
 
 def print_document(shown: "Shown", *, text: bool) -> None:
-    """Print a document with its dates and places, with its text if `text`."""
+    """Print a document with its dates and the places of its records, and its text if `text`."""
     out = console()
     capture, extract = shown.document.capture, shown.document.extract
     out.print(Text(clean(extract.title) or "(no title)", style="bold"))
@@ -203,7 +203,7 @@ def _facts(document: Document, id: str) -> tuple[tuple[str, str], ...]:
 
 
 def _fields(found: Mapping[str, FieldValue]) -> Iterator[tuple[str, str]]:
-    """Yield what enrichers found; of elements only their names."""
+    """Yield the enricher fields for display; of elements, only the names."""
     for name, value in found.items():
         if name not in ("elements_counts", "publication_year", "last_modified_year"):
             yield (
@@ -237,7 +237,7 @@ _SQL_ROWS = 1_000
 
 
 def print_sql(found: "SqlTable") -> None:
-    """Print the first rows of an answer to SQL, and whether there are more."""
+    """Print the first rows of an SQL result, and whether there are more."""
     rows = list(islice(found, _SQL_ROWS + 1))
     right = {name for name in found.columns if column_kind(found.types[name]) in (int, float)}
     texts = (["" if cell is None else str(cell) for cell in found.text_cells(row)] for row in rows)

@@ -20,11 +20,11 @@ JOB_COMMANDS = {
     "revisits": "List the revisit records in CDX files.",
     "submit": "Run a job through spark-submit.",
 }
-"""The jobs, and what each does; the module of one is loaded when it is asked for."""
+"""The jobs with their descriptions; the module of a job is loaded on first use."""
 
 
 class _Jobs(click.Group):
-    """Commands that are loaded when needed, so that each starts fast."""
+    """A group that loads commands on demand, so that each starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(JOB_COMMANDS)
@@ -57,7 +57,7 @@ _END = "--"
 
 
 class _Submit(click.Command):
-    """A command whose arguments are those of others: only --help is its own."""
+    """A command that passes all its arguments on; only --help is its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = tuple(args)

@@ -1,4 +1,4 @@
-"""What all jobs have in common: where they run, what happens to output, and their report."""
+"""Shared by all jobs: options for the cluster, treatment of existing output, and reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class JobOptions:
 
     @property
     def mode(self) -> "OutputMode":
-        """What happens to output that is there; raises UsageError where both are asked for."""
+        """The treatment of existing output; raises UsageError if both options are given."""
         from nwx.jobs.output import OutputMode
 
         if self.overwrite and self.resume:
@@ -63,23 +63,23 @@ class JobOptions:
 
     @property
     def resuming_mode(self) -> "OutputMode":
-        """The mode of jobs that go on with what is there without `--resume`."""
+        """The mode of jobs that always continue with existing output, without `--resume`."""
         from nwx.jobs.output import OutputMode
 
         return OutputMode.OVERWRITE if self.overwrite else OutputMode.RESUME
 
 
 def job_options(*, resume: bool = True) -> option.Decorator:
-    """Return the options of all jobs; without `resume` a job always skips finished files."""
+    """Return the options of all jobs; without `resume`, a job always skips finished files."""
     return option.option_set(_OVERWRITE, *((_RESUME,) if resume else ()), *_RUN_OPTIONS)
 
 
 def run_job(
     name: str, asked: JobOptions, job: "Callable[..., JobReport]", *arguments: Any, **named: Any
 ) -> int:
-    """Run `job(spark, *arguments, progress=…, **named)`; print its report.
+    """Run `job(spark, *arguments, progress=…, **named)`, and print its report.
 
-    Return the exit code: 1 where the output is not whole.
+    Return the exit code: 1 if the output is incomplete.
     """
     from nwx.jobs.session import SessionOptions, job_session
 
@@ -106,7 +106,7 @@ def _conf(asked: JobOptions) -> dict[str, str]:
 
 
 def print_job(report: "JobReport", asked: JobOptions) -> int:
-    """Print the report of a job, and return the exit code."""
+    """Print the report of a job; return the exit code, 1 if the output is incomplete."""
     print_errors(report.errors, report.errors_total)
     for warning in report.warnings:
         warn(f"{warning}")

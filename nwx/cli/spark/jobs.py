@@ -1,4 +1,4 @@
-"""The jobs of nwx spark: those that read archive files, documents, or CDX files."""
+"""The jobs of nwx spark, which read archive files, documents, or CDX files"""
 
 from dataclasses import replace
 from pathlib import Path
