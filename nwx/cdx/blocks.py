@@ -47,7 +47,7 @@ def padded(content: bytes) -> bytes:
 
 
 def raw_blocks(stream: BufferedReader, piece: FilePiece, *, by_run: bool) -> Iterator[bytes]:
-    """Stream the lines of a piece in padded blocks; all line ends become newlines.
+    """Yield the lines of a piece in padded blocks; all line ends become newlines.
 
     With `by_run`, pieces and blocks begin and end only where the first field changes. Raises
     LongRunError if a run is too long, and SourceError at damage, after yielding the lines before.
@@ -201,7 +201,7 @@ class LineBlock(NamedTuple):
 
 
 def blocks(piece: FilePiece, reading: FileReading, *, by_run: bool = False) -> Iterator[LineBlock]:
-    """Stream the lines of a piece in clean blocks.
+    """Yield the lines of a piece in clean blocks.
 
     With `by_run`, no run of lines with the same first field is split by the end of a block or
     piece. Raises SourceError if the file cannot be read, LongRunError if a run is too long.

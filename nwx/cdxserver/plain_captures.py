@@ -1,4 +1,4 @@
-"""A fast path from plain CDX lines to captures, several times as fast as the parser.
+"""A fast path from plain CDX lines to captures, many times as fast as the parser.
 
 A plain line has eleven fields of printable ASCII, as nearly all lines do: a 14-digit timestamp, an
 http URL, a MIME type or `warc/revisit`, a status, a bare SHA-1 digest. All other lines are read by

@@ -303,7 +303,7 @@ class Parameters:
 
 
 def _fault_of_date(digits: str) -> str:
-    """Return why digits cannot begin a date, "" if they can; the year 0 is accepted."""
+    """Return why digits cannot begin a date, "" if they can; the year 0 means any date."""
     fault = ""
     if digits.startswith(_NO_YEAR[: len(digits)]):
         return fault

@@ -181,7 +181,7 @@ class CdxFileSource:
         self._check()
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span in its order."""
+        """Return the captures of a span in its order."""
         if span.collection not in ("", self._collection):
             return iter(())
         opened = self._current()
@@ -294,7 +294,7 @@ class ClusterSource:
         self._reader = LineReader(place, row_parser(None, collection))
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span in its order."""
+        """Return the captures of a span in its order."""
         if span.collection not in ("", self._collection):
             return iter(())
         lines = self._lines(span)

@@ -46,7 +46,7 @@ class RowSource(Protocol):
     is_local: bool
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span in its order."""
+        """Return the captures of a span in its order."""
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:
         """Return the captures of a span as blocks of lines; None if rows are as fast.
@@ -74,7 +74,7 @@ class EngineSource:
         self.is_local = engine.traits.is_local
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span in its order."""
+        """Return the captures of a span in its order."""
         return self._engine.cdx_rows(span)
 
     def blocks(self, span: CdxSpan, form: CdxLineForm) -> Iterable[CdxBlock] | None:

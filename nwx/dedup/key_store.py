@@ -79,7 +79,7 @@ class Keyspace:
         self.store, self.space = store, space
 
     def found(self, name: bytes) -> tuple[int, KeyKind, float | None] | None:
-        """Return number, kind and expiry (seconds since 1970) of a key; None if not valid."""
+        """Return number, kind and expiry (epoch seconds) of a key, None if missing or expired."""
         row = self.store.read(_FIND_KEY, (self.space, name)).fetchone()
         if row is None:
             return None

@@ -53,7 +53,7 @@ PICTURE_FAILURES = (
 
 def open_picture(payload: bytes) -> Image.Image:
     """Return a picture with only its header read; raises one of PICTURE_FAILURES."""
-    # Not with `Image.open`: it warns about pictures that are rejected later anyway.
+    # Not with `Image.open`: it warns about pictures that other code refuses without a warning.
     for plugin in _PLUGINS:
         form = str(plugin.format)
         open_picture, accepts = Image.OPEN[form]

@@ -62,8 +62,8 @@ _INLINE = names_of(
 def disarm(html: str, limits: ExtractLimits) -> tuple[str, list[str]]:
     """Return markup that parses in linear time, and a list of the problems found.
 
-    Excess formatting elements, and elements nested too deep, become void elements, so that text and
-    links remain.
+    Formatting elements, if there are too many, and elements nested too deep become void elements,
+    so that text and links remain.
     """
     data = np.frombuffer(b"%b  " % html.encode("utf-8", "surrogatepass"), np.uint8)
     is_tag = data == ord("<")

@@ -9,7 +9,7 @@ from nwx.extract.text import clean_line
 from nwx.model import Link
 from nwx.values import urls as kinds
 
-_LONGEST = 8_000  # characters of a URL; longer ones are data in disguise
+_LONGEST = 8_000  # characters of a URL; longer ones contain data
 _LONGEST_TEXT = 1_000
 _LONGEST_SRCSET = 100_000  # characters; it may hold images as data
 _ABSOLUTE = re.compile(r"(?:https?|ftp)://[^\s/?#]", re.I)

@@ -95,8 +95,8 @@ _DOCUMENTS_AT_ONCE = 64
 class LateOutlinks:
     """Outlinks for a document that may have been written already.
 
-    `documents` are the possible ids of the document, empty if its capture made none; `offset` is
-    the offset of its capture, None if the capture must be found by URL and date.
+    `documents` are the possible ids of the document, empty if its capture made none or is unknown;
+    `offset` is the offset of its capture, None if the capture must be found by URL and date.
     """
 
     recorded: RecordedOutlinks

@@ -74,7 +74,7 @@ class ImportOptions:
 def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:
     """Return options with the archive's setting of additional digests, unless they set it.
 
-    Those asked for are a setting of the archive from now on.
+    If they set it, it becomes the archive's setting from now on.
     """
     if options.digests:
         engine.digests.keep(wanted=options.digests == KEPT_DIGESTS[0])
@@ -85,7 +85,7 @@ def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:
 def kept_enrichers(engine: Engine, options: ImportOptions) -> ImportOptions:
     """Return options with the archive's setting of enrichers, unless they set it.
 
-    Those asked for are a setting of the archive from now on.
+    If they set it, it becomes the archive's setting from now on.
     """
     asked = options.enrich or engine.digests.enrichers()
     if not asked:

@@ -134,7 +134,7 @@ class Separated:
         self._files: set[tuple[str, str]] = set()
 
     def note(self, files: Iterable[SourceFile]) -> None:
-        """Note the files that were imported without deduplication."""
+        """Record which of these files were imported without deduplication."""
         self._files.update(
             (file.collection, file.name) for file in files if file.counts.get(UNDEDUPLICATED)
         )
@@ -147,8 +147,8 @@ class Separated:
     def writes(self, batch: Batch, *, every: bool) -> list[Write]:
         """Return the calls that store a batch, to be made in order.
 
-        With `every`, each document of the batch is kept, otherwise only the one that takes
-        precedence of each id.
+        With `every`, each document of the batch is kept, otherwise only the document of each id
+        that takes precedence.
         """
         if not (every or self._files) or not batch.documents:
             return [lambda: self._engine.write(batch)]

@@ -96,8 +96,7 @@ def _data_files(folder: Path, index: Path, missing: list[str]) -> dict[str, Path
     """Return the data files by part name; add absent parts to `missing`.
 
     Parts are named by the index or the .loc. If neither names any, or a part is not in its place,
-    unnamed files next to the index are included. Raises SourceError if none can replace the missing
-    ones.
+    unnamed files next to the index are included. Raises SourceError if none replaces a missing one.
     """
     places = ClusterPlaces(str(index))
     named = _named(index) if index.exists() else []

@@ -220,7 +220,7 @@ class DocumentsWriter:
                 verdict = message
             else:
                 file.parts.append(self._part(file, message))
-        assert verdict is not None  # it comes last
+        assert verdict is not None  # it is the last message
         self._files.append(
             FileNotes(
                 source.name,
