@@ -34,7 +34,7 @@ CDXJ_PLACES = {name: place for place, name in enumerate(CDX_FIELDS) if place >= 
 """Positions in a row of the CDXJ values that every row has."""
 
 CDXJ_PLACES_ORS = {"original_uri": URL, "mime_type": MIME, "status_code": STATUS}
-"""The same by the names of ipwb and other writers of the ORS dialect."""
+"""The same for the names of the ORS dialect, which ipwb and other tools write."""
 
 ORIGINAL_FIELDS = ("orig.length", "orig.offset", "orig.filename")
 """CDXJ names of the last three of OutbackCDX's 14 fields: the record that a revisit refers to."""

@@ -106,7 +106,7 @@ class Dialect:
 
     `fields` are the fields of text and JSON rows; CDXJ without `fl` has all. `digest` is the
     spelling of digests, None for unchanged. `limit` and `page_blocks` are defaults; without
-    `page_blocks` the dialect has no pages. `json_lines` writes one object a line, `json_numbers`
+    `page_blocks` the dialect has no pages. `json_lines` writes one object per line, `json_numbers`
     arrays that always begin with the field names and keep numbers as numbers.
     """
 

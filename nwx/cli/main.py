@@ -115,7 +115,7 @@ _FOLDERS = {
     "Cluster": "",
     "Crawl": "crawl",
 }
-"""The packages of the groups."""
+"""The package of each group of commands."""
 
 _MODULES = {
     "import": "import_",

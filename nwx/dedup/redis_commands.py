@@ -11,7 +11,7 @@ from nwx.engine.embedded.entries.payload_keys import KeyKind
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A status line."""
+    """A status reply of Redis."""
 
     text: bytes
 

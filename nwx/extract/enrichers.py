@@ -90,7 +90,7 @@ class Enricher:
     package: str = ""
 
     def reads(self, capture: Capture) -> bool:
-        """Return whether it reads the payload of a capture."""
+        """Return whether the enricher reads the payload of a capture."""
         return "" in self.families or capture.content_type_norm in self.families
 
 

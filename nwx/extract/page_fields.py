@@ -213,7 +213,7 @@ class PageMarkup:
         return _first(evident_date(one, timestamp) for one in told if isinstance(one, str))
 
     def elements(self) -> tuple[tuple[str, int], ...]:
-        """Return the names of elements and how often they occur, most frequent first."""
+        """Return the names and counts of elements, most frequent first."""
         counts = Counter[str]()
         for name, count in Counter(_NAMES.findall(self._visible)).items():
             counts[name.lower()] += count

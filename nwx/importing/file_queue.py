@@ -58,7 +58,7 @@ class Job:
 
 
 WriteFiles = Callable[[Sequence[SourceFile]], object]
-"""Puts entries into the ledger."""
+"""Writes entries to the ledger."""
 
 
 class FileQueue:

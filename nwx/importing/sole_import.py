@@ -64,7 +64,7 @@ class SoleImport:
             self._claim()
 
     def end(self) -> None:
-        """Let others import."""
+        """Release the claim, so that other imports can run."""
         if self._is_alone:
             self._is_alone = False
             self._update(lambda row: row.left_by(self._holder))

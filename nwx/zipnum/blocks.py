@@ -136,7 +136,7 @@ class RecentBlocks:
 
 
 def _between(texts: Iterable[bytes], start: bytes, end: bytes | None) -> Iterator[bytes]:
-    """Yield the lines between two keys of texts of whole lines."""
+    """Yield the lines between two keys in texts of whole lines."""
     for text in texts:
         last = text[text.rfind(b"\n") + 1 :]
         if last < start:

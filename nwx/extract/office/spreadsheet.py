@@ -32,7 +32,7 @@ _GENERAL = re.compile("general", re.I)
 
 
 class CellFormat(Enum):
-    """How a cell's number is displayed."""
+    """The display format of a cell's number."""
 
     NUMBER = auto()
     DATE = auto()

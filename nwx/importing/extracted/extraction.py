@@ -110,7 +110,7 @@ def extract_file(
 
 
 def write_faults(stream: IO[bytes], faults: Iterable[FileError], options: ImportOptions) -> None:
-    """Write a documents file that contains only errors of whole files."""
+    """Write a documents file that contains only errors about whole files."""
     writer = DocumentsWriter(stream, options.collection, deduplicated=options.deduplicate)
     for fault in faults:
         writer.add_fault(fault)

@@ -100,7 +100,7 @@ class FileNotes:
 
 @dataclass(frozen=True, slots=True)
 class FaultNotes:
-    """An error of a whole file, as in `FileError`."""
+    """An error about a whole file, as in `FileError`."""
 
     error: ReadError
     path: str
