@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nwx.answers.options import check_limit
+from nwx.answers.options import check_limit, chosen
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import NwxError, UsageError
 from nwx.values.timestamps import DateOption
+from nwx.values.urls import asked_host, host_parts
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from pathlib import Path
@@ -90,7 +91,7 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.specifications.specification_store import why_no_links
 
         crawls = self._seen().crawl_index()
-        found = crawls.best_links(name, limit, offset, host.lower(), version)
+        found = crawls.best_links(name, limit, offset, host_parts(host).host, version)
         needs_reason = not (found or offset or host)
         return found, why_no_links(crawls, name, version) if needs_reason else ""
 
@@ -104,11 +105,13 @@ class ArchiveCrawls(ArchiveWork):
 
     def queued(self, crawl: str = "", host: str = "", state: str = "") -> "Iterator[QueuedUrl]":
         """Stream the URLs of the queue in the order of their arrival."""
-        host = host.lower()
+        from nwx.engine.indices.crawl_queue import UrlState
+
+        host, wanted = asked_host(host), state and chosen(UrlState, state)
         return (
             one
             for one in self._seen().crawl_queue().scan(crawl)
-            if host in ("", one.host) and state in ("", str(one.state))
+            if host in ("", one.host) and wanted in ("", one.state)
         )
 
     def put_urls(self, updates: "Iterable[UrlUpdate]") -> "PutCounts":

@@ -208,7 +208,10 @@ class ArchivePages(ArchiveWork):
         from nwx.answers.tables import PlaybackScores
         from nwx.engine.indices.quality_index import QualityOrder, review_index
         from nwx.quality.scores import asked_scores
+        from nwx.values.render_names import FaultKind
 
+        if kind:
+            chosen(FaultKind, kind)
         asked = asked_scores(site, host, month, kind, collection)
         engine, by = self._seen(), chosen(QualityOrder, order)
         return PlaybackScores(engine.quality_index(), review_index(engine), asked, by, limit)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nwx.answers.options import first_of
+from nwx.answers.options import chosen, first_of
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
@@ -174,10 +174,10 @@ class ArchiveRenders(ArchiveWork):
         self, *, collection: str = "", reviewer: str = "", verdict: str = ""
     ) -> "Rows[Review]":
         """Return the reviews of captures, worst first."""
-        from nwx.engine.indices.quality_index import Review
+        from nwx.engine.indices.quality_index import Review, ReviewVerdict
 
-        index = self._reviews()
-        return Rows(Review, lambda: index.reviews(collection, reviewer, verdict))
+        index, wanted = self._reviews(), verdict and chosen(ReviewVerdict, verdict)
+        return Rows(Review, lambda: index.reviews(collection, reviewer, wanted))
 
     def reviews_of(self, capture: str) -> "list[Review]":
         """Return the reviews of a capture by its id, worst first."""

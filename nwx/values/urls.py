@@ -88,6 +88,11 @@ def host_with_port(url: str) -> str:
     return host if is_usual or port is None else f"{host}:{port[1]}"
 
 
+def asked_host(text: str) -> str:
+    """Return HOST or HOST:PORT, as somebody writes it, in the form of `host_with_port`."""
+    return host_with_port(f"http://{text}")
+
+
 @lru_cache(maxsize=65_536)
 def host_parts(host: str) -> UrlParts:
     """Return a host in normal form (lower case, IDNA) with its domain and public suffix.

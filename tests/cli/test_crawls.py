@@ -78,6 +78,6 @@ def test_the_best_links_are_listed_with_what_made_their_relevance(nwx: Nwx, file
     assert "\x1b" not in "".join(told)
     (first,) = nwx("crawls", "links", "votes", "--limit", "1", "--json").json
     assert first["parts"] == {"document": 0.5, "near": 1.0}
-    (other,) = nwx("crawls", "links", "votes", "--host", "B.test", "--json").json
+    (other,) = nwx("crawls", "links", "votes", "--host", "B.test.", "--json").json
     assert other["relevance"] is None
     assert nwx("crawls", "links", "votes", "--host", "c.test", "--json").json == []

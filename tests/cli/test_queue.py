@@ -48,7 +48,7 @@ def test_urls_are_added_listed_blacklisted_and_lifted(nwx: Nwx) -> None:
         "http://b.example/",
         "one",
     ]
-    assert len(nwx("queue", "list", "--host", "a.example").out.splitlines()) == 1
+    assert len(nwx("queue", "list", "--host", "A.example:80").out.splitlines()) == 1
     assert len(nwx("queue", "list", "--limit", "2").out.splitlines()) == 2
     assert nwx("queue", "list", "--crawl", "two").out == ""
     nwx("queue", "lift", "http://b.example/", "--crawl", "one")

@@ -176,6 +176,16 @@ def test_pictures_quality_and_due(archive: Archive) -> None:
     assert len(due) == 3 and due.to_polars()["overdue"].min() > 1
 
 
+def test_values_of_a_choice_are_known(archive: Archive) -> None:
+    for ask in (
+        lambda: archive.quality(kind="lost"),
+        lambda: archive.reviews(verdict="great"),
+        lambda: archive.queued(state="lost"),
+    ):
+        with pytest.raises(nwx.UsageError, match="choose one of"):
+            ask()
+
+
 def test_work_reports_its_progress_and_what_is_stale(tmp_path: Path) -> None:
     seen: list[WorkProgress] = []
     with nwx.open(tmp_path / "archive") as archive:

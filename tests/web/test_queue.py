@@ -58,7 +58,9 @@ def test_updates_come_in_and_leases_go_out(client: FlaskClient) -> None:
     (first,) = following(client)
     assert (first["url"], first["priority"], first["crawl"]) == (B["url"], 0.7, "one")
     assert following(client, "crawl=one") == []
-    assert [one["url"] for one in following(client, "n=5&host=A.example&seconds=60")] == [A["url"]]
+    assert [one["url"] for one in following(client, "n=5&host=A.example:80&seconds=60")] == [
+        A["url"]
+    ]
     assert post(client, [first["lease"]], "/urls/finish") == (200, {"finished": 1})
     assert post(client, [first["lease"]], "/urls/release") == (200, {"released": 0})
     assert client.get("/urls/counts?crawl=one").get_json() == {

@@ -39,6 +39,7 @@ from nwx.steering.queue.protocol import (
     read_leases,
     read_updates,
 )
+from nwx.values.urls import asked_host
 from webapp.headers import has_token
 from webapp.site import parameters, responses
 from webapp.site.openapi import Operation, Parameter
@@ -242,13 +243,15 @@ def lease_next() -> Response:
         raise MethodNotAllowed(["GET"], "what is asked here is leased; use GET")
     service = _authorized()
     _check_parameters(*_NEXT_PARAMETERS)
-    host, crawl = _text("host").lower(), _text("crawl")
+    host, crawl = _text("host"), _text("crawl")
     check_queue_name("crawl", crawl)
     if len(host) > MOST_URL_CHARACTERS:
         raise ProtocolError("host is too long")
     count = int(_number("n", 1, 1, MOST_LEASED, whole=True))
     seconds = _number("seconds", LEASE_SECONDS, 1, MOST_LEASE_SECONDS)
-    leased = service.engine.crawl_queue().lease(count, host, crawl, seconds, service.limits)
+    leased = service.engine.crawl_queue().lease(
+        count, asked_host(host), crawl, seconds, service.limits
+    )
     return _json({"urls": [queued_to_json(one) for one in leased]})
 
 

@@ -11,6 +11,7 @@ from nwx.values.urls import (
     KINDS,
     MAX_URL_CHARACTERS,
     UrlParts,
+    asked_host,
     clean_url,
     domain_of_host,
     head_of_host,
@@ -174,3 +175,17 @@ def test_head_of_host_begins_its_urlkeys() -> None:
 )
 def test_a_host_has_its_port_unless_it_is_the_usual_one(url: str, expected: str) -> None:
     assert host_with_port(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("Bücher.example", "xn--bcher-kva.example"),
+        ("Example.org:80", "example.org"),
+        ("example.org:8080", "example.org:8080"),
+        ("[::1]:81", "[::1]:81"),
+    ],
+)
+def test_hosts_that_are_asked_for(text: str, expected: str) -> None:
+    assert asked_host(text) == expected
