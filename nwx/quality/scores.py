@@ -278,7 +278,8 @@ def _marks(entries: Iterable[Mapping[str, Any]]) -> Iterator[CaptureMark]:
 
 
 _NEWEST = "99991231235959"
-_MARK = re.compile(r"(?:\d{1,3}(?:\.\d{1,2})?,){3}\d{1,3}(?:\.\d{1,2})?", re.ASCII)
+_PERCENT = r"(?:100(?:\.0{1,2})?|[0-9]{1,2}(?:\.[0-9]{1,2})?)"
+_MARK = re.compile(f"(?:{_PERCENT},){{3}}{_PERCENT}")
 _MOST_REVIEWER = 200
 
 

@@ -63,8 +63,9 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 BYTE_ORDER_MARK = "\ufeff"
 """The start of a file that makes Excel read it as UTF-8."""
 
-TIME_COLUMNS = frozenset(
-    ("timestamp", "first_date", "last_date", "dates", "first", "last", "due", "checked", "original")
+TIME_COLUMNS = (
+    *("timestamp", "first_date", "last_date", "dates", "first", "last", "due"),
+    *("checked", "original", "reviewed", "before", "after"),
 )
 """Columns whose 14-digit timestamps are written as ISO 8601 dates in UTC."""
 

@@ -115,6 +115,7 @@ def test_an_answer_has_totals_and_scores() -> None:
         ("bad", "1,2,3"),
         ("bad", "1,2,3,x"),
         ("bad", "1,2,3,-4"),
+        ("bad", "1,2,3,101"),
     ],
 )
 def test_what_is_no_review_is_an_error(verdict: str, marked: str) -> None:
@@ -122,7 +123,7 @@ def test_what_is_no_review_is_an_error(verdict: str, marked: str) -> None:
         check_review(verdict, marked)
 
 
-@pytest.mark.parametrize("marked", ["", "0,0,100,100", "1.5,20.25,3,4"])
+@pytest.mark.parametrize("marked", ["", "0,0.0,100,100.0", "1.5,20.25,3,4"])
 def test_verdicts_and_marks_are_taken(marked: str) -> None:
     for verdict in ("good", "usable", "bad"):
         check_review(verdict, marked)

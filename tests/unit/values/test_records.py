@@ -49,6 +49,11 @@ def test_what_begins_a_formula_is_quoted(value: str) -> None:
     assert row == [f"'{value}", "plain", "7", "-7"]
 
 
+@pytest.mark.parametrize("column", ["reviewed", "before", "after"])
+def test_dates_of_reviews_and_changes(column: str) -> None:
+    assert list(csv_lines((column,), [("20140325121732",)]))[1] == "2014-03-25T12:17:32Z\r\n"
+
+
 def test_dates_are_written_as_iso_8601_in_columns_of_dates_only() -> None:
     rows = [
         ("20140325121732", ("20140325121732", "20150101000000"), "20140325121732", None),
