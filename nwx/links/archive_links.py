@@ -110,7 +110,7 @@ def asked_place(text: str) -> AskedPlace:
             "%(text)s is neither a URL nor a host", text=repr(text[:80])
         ) from error
     host = host_of_urlkey(key)
-    if not host or (not is_url and "." not in host and host != "localhost"):
+    if not host or (not is_url and "." not in host and host[0] != "[" and host != "localhost"):
         raise UsageError.translated(
             "%(text)s is neither a URL nor a host; write http://… or HOST", text=repr(text[:80])
         )

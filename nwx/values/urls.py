@@ -190,8 +190,11 @@ def host_of_urlkey(urlkey: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _host_of_head(head: str) -> str:
-    name = head if head.startswith("[") else head.partition(":")[0]
-    return ".".join(reversed(name.split(",")))
+    if head.count(":") > 1 and _is_address(
+        f"[{head}]"
+    ):  # of IPv6: urlkeys have neither its brackets nor a port apart
+        return f"[{head}]"
+    return ".".join(reversed(head.partition(":")[0].split(",")))
 
 
 def domain_of_host(host: str) -> str:
@@ -201,7 +204,7 @@ def domain_of_host(host: str) -> str:
 
 def head_of_host(host: str) -> str:
     """Return the start of a host's urlkeys, before the bracket or port: `org,example`."""
-    return host if host.startswith("[") else ",".join(reversed(host.split(".")))
+    return host.strip("[]") if host.startswith("[") else ",".join(reversed(host.split(".")))
 
 
 _ASCII_SIGNS = re.compile(r"[\x00-/:-@\[-`{-\x7f]+")

@@ -27,7 +27,10 @@ from tests.conformance.archive import capture
 
 ABOVE_ENGINES = True
 
-_HOSTS = ("example.org", "www.example.org", "sub.example.org", "example.org:8080", "examplf.org")
+_HOSTS = (
+    *("example.org", "www.example.org", "sub.example.org", "example.org:8080", "examplf.org"),
+    "[2001:db8::1]",
+)
 _SPECIFICATION = CrawlSpecification(
     "floods",
     seeds=("http://example.org/0", "http://nowhere.org/"),
@@ -175,6 +178,7 @@ def test_hosts_come_by_their_captures(archive: Engine) -> None:
         "example.org:8080",
         "examplf.org",
         "sub.example.org",
+        "[2001:db8::1]",
     }
 
 
@@ -223,9 +227,9 @@ def test_documents_without_scores_are_scored_when_asked(archive: Engine) -> None
     question = RelevanceQuestion(
         _SPECIFICATION, ScoreTable(), lambda ids: {id: 0.75 for id in ids if id in SCORES}
     )
-    relevance = comparison_json(compare(archive, "a", question=question))["a"]["relevance"]
+    relevance = comparison_json(compare(archive, "b", question=question))["a"]["relevance"]
     stored = RelevanceQuestion(_SPECIFICATION, ScoreTable((id, 0.75) for id in SCORES))
-    expected = comparison_json(compare(archive, "a", question=stored))["a"]["relevance"]
+    expected = comparison_json(compare(archive, "b", question=stored))["a"]["relevance"]
     assert relevance == expected
     assert relevance["pages"] > 0
     assert relevance["unscored"] > 0

@@ -324,7 +324,7 @@ def _host_name(head: str) -> str:
 
     Hosts with different ports count separately: their URLs are not adjacent.
     """
-    _, colon, port = head.rpartition(":") if not head.endswith("]") else ("", "", "")
+    _, colon, port = head.rpartition(":") if head.count(":") == 1 else ("", "", "")
     return f"{host_of_urlkey(f'{head})')}{colon}{port if colon else ''}" if head else ""
 
 

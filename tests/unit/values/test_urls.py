@@ -143,6 +143,8 @@ def test_pages_are_not_embedded() -> None:
         ("http://192.0.2.7/", "192.0.2.7"),
         ("ftp://files.example.org/", "files.example.org"),
         ("http://mhtml:d.example.org/", "mhtml"),
+        ("http://[2001:db8::1]/", "[2001:db8::1]"),
+        ("http://[::1]:81/", "[::1:81]"),  # the urlkey does not tell the port apart
     ],
 )
 def test_host_of_urlkey(url: str, host: str) -> None:
@@ -156,7 +158,8 @@ def test_domain_of_host() -> None:
 
 
 def test_head_of_host_begins_its_urlkeys() -> None:
-    assert urlkey("http://a.example.org/").startswith(head_of_host("a.example.org") + ")")
+    for host in ("a.example.org", "[2001:db8::1]"):
+        assert urlkey(f"http://{host}/").startswith(head_of_host(host) + ")")
 
 
 @pytest.mark.parametrize(
