@@ -39,7 +39,7 @@ class DateDecisions:
         self._decisions = decisions
         self._by_file = any(one.rule.scope.source_file for one in decisions.timed)
 
-    def of(self, found: Mapping[str, Dates]) -> dict[str, Dates]:
+    def visible(self, found: Mapping[str, Dates]) -> dict[str, Dates]:
         """Return the visible dates by document id, without documents that have none.
 
         A document whose key has no dates at all is left out too.

@@ -144,9 +144,9 @@ class HiddenDocumentSet:
         if since is not None and spans == known.spans:
             with suppress(StaleMarkError):
                 ids = self._candidates(self._new_captures(since, mark), spans)
-                return self._kept(mark, self._with(mark, known, spans, ids))
+                return self._kept(mark, self._decided_again(mark, known, spans, ids))
         ids = self._candidates(self._all_captures(), spans)
-        return self._kept(mark, self._with(mark, NONE_HIDDEN, spans, ids))
+        return self._kept(mark, self._decided_again(mark, NONE_HIDDEN, spans, ids))
 
     def _collections(self) -> set[str]:
         """Return the collections of captures, and of dates if these matter."""
@@ -176,9 +176,9 @@ class HiddenDocumentSet:
         self._looked_at = _UNCOUNTED
         ids = (id for one in captures if one.digest for id in _ids_of(_subject(one)))
         known = replace(taken.hidden, key="")
-        known = self._with(taken.mark, known, known.spans, ids)
+        known = self._decided_again(taken.mark, known, known.spans, ids)
         later = self._candidates(self._new_captures(taken.mark, mark), known.spans)
-        return self._with(mark, known, known.spans, later)
+        return self._decided_again(mark, known, known.spans, later)
 
     def _all_captures(self) -> Iterator[_Subject]:
         self._looked_at = self._hidden_captures = 0
@@ -210,7 +210,7 @@ class HiddenDocumentSet:
                     (urlkey, url, digest, collection, source_file, timestamp, offset)
                 )
 
-    def _with(
+    def _decided_again(
         self,
         mark: str,
         known: HiddenDocuments,

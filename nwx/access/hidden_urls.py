@@ -146,7 +146,7 @@ class HiddenError(NwxError):
         self.action, self.reason, self.until, self.years = action, reason, until, years
 
     @classmethod
-    def of(cls, decision: Decision) -> Self:
+    def from_decision(cls, decision: Decision) -> Self:
         """Return the error for a decision about a capture."""
         rule = decision.rule
         if rule is None:

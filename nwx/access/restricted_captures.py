@@ -244,7 +244,7 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
     def _visible_ids(self, ids: Sequence[str]) -> set[str]:
         """Return the ids of documents with a visible date."""
         known = self._engine.dates(ids)
-        return {id for id in ids if id not in known}.union(self._dates.of(known))
+        return {id for id in ids if id not in known}.union(self._dates.visible(known))
 
     def _shown(self, id: str, document: Document) -> Document:
         """Return a document with its first visible capture, which has the same text.
@@ -286,7 +286,7 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
         return self._engine.trends([replace(one, hidden=hidden) for one in questions], period)
 
     def dates(self, ids: Sequence[str]) -> dict[str, Dates]:
-        return self._dates.of(self._engine.dates(ids))
+        return self._dates.visible(self._engine.dates(ids))
 
     def dates_indices(self) -> list[NamedDates]:
         """Return the dates indices, without counts: these would include hidden dates."""
@@ -297,7 +297,7 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
 
     def scan_dates(self, place: str) -> Iterator[Dates]:
         for dates in self._engine.scan_dates(place):
-            yield from self._dates.of({"": dates}).values()
+            yield from self._dates.visible({"": dates}).values()
 
     similar_words = forwarded("_engine")  # words of hidden documents too
     append_dates = attach_dates = detach_dates = drop_dates = build_dates = writing_refused

@@ -311,4 +311,4 @@ def _check(decisions: Iterable[Decision]) -> None:
         if decision.action is not Action.EXCLUDE:
             told = told or decision
     if told is not None:
-        raise HiddenError.of(told)
+        raise HiddenError.from_decision(told)

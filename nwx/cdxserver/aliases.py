@@ -28,7 +28,7 @@ class AliasedSource:
 
     def resolved(self, urlkey: str, collection: str) -> str:
         """Return the urlkey under which captures of a urlkey are listed."""
-        aliases = self._index.of(collection)
+        aliases = self._index.of_collection(collection)
         return urlkey if aliases is None else aliases.resolved(urlkey)
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
@@ -76,7 +76,7 @@ class AliasedSource:
         self._source.close()
 
     def _touching(self, span: CdxSpan) -> Aliases | None:
-        aliases = self._index.of(span.collection)
+        aliases = self._index.of_collection(span.collection)
         return aliases if aliases is not None and aliases.touches(span) else None
 
 
@@ -128,7 +128,7 @@ def store_aliases(engine: Engine, collection: str, aliases: Sequence[Alias]) -> 
     """Store aliases of a collection, or remove those without a target; log it for followers."""
     if not aliases:
         return
-    before = engine.aliases.of(collection) or Aliases()
+    before = engine.aliases.of_collection(collection) or Aliases()
     # Followers delete the captures under their previous urlkeys.
     keys = [f"{one.alias} {before.resolved(one.alias)}" for one in aliases]
     engine.aliases.change(collection, aliases)

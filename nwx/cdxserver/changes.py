@@ -107,7 +107,7 @@ class ChangeFeed:
         return bool(marks)
 
     def _records(self, change: LoggedChange) -> Iterator[BatchChange]:
-        aliases = self._engine.aliases.of(self._collection) or Aliases()
+        aliases = self._engine.aliases.of_collection(self._collection) or Aliases()
         self._rules = self._engine.access_index().rules()
         if change.kind is LoggedKind.DELETED:
             return map(self._as_it_is, map(_key_of, change.keys))

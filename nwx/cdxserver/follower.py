@@ -221,7 +221,7 @@ class Follower:
 
     def _known(self, keys: Iterable[CaptureKey]) -> dict[CaptureKey, list[CdxRow]]:
         """Return the archive's own captures, by the keys that identify them."""
-        aliases = self._engine.aliases.of(self.collection) or Aliases()
+        aliases = self._engine.aliases.of_collection(self.collection) or Aliases()
         listed = [key for key in keys if aliases.resolved(key.urlkey) == key.urlkey]
         urlkeys = {one for key in listed for one in (key.urlkey, *aliases.members(key.urlkey))}
         held = self._engine.statuses(sorted(urlkeys))

@@ -103,7 +103,7 @@ class CdxServer:
         while the pieces are read. `seen` is called with the captures of an answer withOriginals.
         """
         query = self._widened(parse_cdx_query(parameters, dialect, digest, collection))
-        aliases = self.aliases and self.aliases.of(query.span.collection)
+        aliases = self.aliases and self.aliases.of_collection(query.span.collection)
         query, source = (
             (_resolved(query, aliases), self.source) if aliases else (query, self._stored)
         )
@@ -120,7 +120,7 @@ class CdxServer:
         lines = plain_lines(query, source, dialect)
         if lines is not None:
             return Answer(media_type, lines, query.urlkey)
-        selection = SelectedRows(query, source, seen, self._told(digest))
+        selection = SelectedRows(query, source, seen, self._with_wanted_digest(digest))
         return Answer(media_type, pieces(selection, query, dialect), query.urlkey)
 
     def query(
@@ -133,17 +133,17 @@ class CdxServer:
     ) -> CdxQuery:
         """Parse parameters to a query, on one collection or on all."""
         query = parse_cdx_query(parameters, dialect, digest, collection)
-        aliases = self.aliases and self.aliases.of(query.span.collection)
+        aliases = self.aliases and self.aliases.of_collection(query.span.collection)
         return _resolved(query, aliases) if aliases else query
 
-    def _told(self, digest: DigestForm | None) -> Callable[[CdxRow], CdxRow] | None:
+    def _with_wanted_digest(self, digest: DigestForm | None) -> Callable[[CdxRow], CdxRow] | None:
         """Return a function that sets a row's digest to the kind a crawler compares, if known."""
         if digest is None or self.digests is None:
             return None
         further = self.digests.further
         kind = "sha256:" if digest is DigestForm.HEX else "sha1:"
 
-        def told(row: CdxRow) -> CdxRow:
+        def changed(row: CdxRow) -> CdxRow:
             if row.digest.startswith(kind):
                 return row
             found = further(normal_or_same(row.digest))
@@ -151,7 +151,7 @@ class CdxServer:
                 digest=next((one for one in found if one.startswith(kind)), row.digest)
             )
 
-        return told
+        return changed
 
     def _widened(self, query: CdxQuery) -> CdxQuery:
         """Return a query whose digest filters match all digests of the payload."""

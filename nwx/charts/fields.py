@@ -127,10 +127,10 @@ def colour(field: Field) -> Spec:
 
 def tooltip(*fields: Field) -> list[Spec]:
     """Return the tooltip of a mark."""
-    return [_told(field) for field in fields]
+    return [_tooltip_field(field) for field in fields]
 
 
-def _told(field: Field) -> Spec:
+def _tooltip_field(field: Field) -> Spec:
     told: Spec = {"field": field.name, "title": titled(field)}
     if field.kind in _FORMATS:
         return {**told, "type": "quantitative", "format": _FORMATS[field.kind]}

@@ -203,7 +203,7 @@ def closure(engine: Engine, names: Sequence[str]) -> list[NeededFile]:
 
     `names` are of files in the ledger, of WACZ files, or paths. Raises UsageError on others.
     """
-    return _Closure(engine).of(names)
+    return _Closure(engine).needed_by(names)
 
 
 class _Closure:
@@ -214,7 +214,7 @@ class _Closure:
         self._unmet = unmet_requirements(self._files)
         self._needed: dict[StoredPlace, NeededFile] = {}
 
-    def of(self, names: Sequence[str]) -> list[NeededFile]:
+    def needed_by(self, names: Sequence[str]) -> list[NeededFile]:
         chosen = _chosen(self._files, names)
         known, wave = set(chosen), chosen
         while wave:

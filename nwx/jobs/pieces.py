@@ -160,9 +160,9 @@ def _read_apart(piece: PieceT, work: PieceWork[PieceT], path: Path, note: Note) 
     if code == 0:
         return PieceReport.from_json(json.loads(told.read_bytes()))
     if code == _SYSTEM_FAILED:
-        raise JobError(_told(told))
+        raise JobError(_failure_text(told))
     _write_batches(iter(()), work.schema, path)
-    cause = Death(code, _told(told)).cause(work.seconds)
+    cause = Death(code, _failure_text(told)).cause(work.seconds)
     return _failed(
         work.name(piece), position, "crash", f"its reader {cause}; nothing of it is used"
     )
@@ -190,7 +190,7 @@ def _work_as_child(
             os._exit(code)
 
 
-def _told(path: Path) -> str:
+def _failure_text(path: Path) -> str:
     text = path.read_text() if path.exists() else ""
     return text or "a process failed, and could not write why; its disk may be full"
 

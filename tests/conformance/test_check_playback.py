@@ -143,7 +143,7 @@ def _check(
     def told(score: PlaybackScore) -> None:
         found[score.url] = score
 
-    check = PlaybackCheck(choice or PageChoice(), told=told, **more)
+    check = PlaybackCheck(choice or PageChoice(), on_score=told, **more)
     return check_playback(engine, browser, check), found
 
 

@@ -149,7 +149,7 @@ def sequence(collection: str) -> Response:
 def aliases(collection: str) -> Response:
     """List aliases in order, starting at a urlkey."""
     asked = parameters_of(request.query_string.decode("utf-8", "surrogateescape"))
-    known = _engine_of(collection).aliases.of(collection) or Aliases()
+    known = _engine_of(collection).aliases.of_collection(collection) or Aliases()
     found = (one._asdict() for one in known if one.alias >= asked.text("key"))
     most = asked.number("limit", _ALIASES_AT_ONCE, 0, _MOST)
     return Response(json.dumps(list(islice(found, most))), mimetype="application/json")

@@ -280,12 +280,12 @@ def _answer(name: str) -> ResponseReturnValue:
         # Reading a long text takes a while: it is limited like a search.
         specification = answer_search(lambda: _checked(edited))
         if request.form.get("action") == "check":
-            return _page(_with(edited, valid=specification))
+            return _page(_with_problems(edited, valid=specification))
         check_sender()
         _check_queue(edited, specification)
         saved = archive().save_crawl(edited.text, "", edited.number)
     except SpecificationError as error:
-        return _page(_with(edited, problems=error.problems[:_PROBLEMS_SHOWN]), 400)
+        return _page(_with_problems(edited, problems=error.problems[:_PROBLEMS_SHOWN]), 400)
     except EngineConflictError:
         return _page(_conflicting(edited), 409)
     return _to_crawl(saved)
@@ -372,7 +372,7 @@ def _conflicting(edited: _Edited) -> _Edited:
     return _Edited(edited.text, name, last.number, message=message)
 
 
-def _with(
+def _with_problems(
     edited: _Edited,
     problems: tuple[SpecificationProblem, ...] = (),
     valid: CrawlSpecification | None = None,

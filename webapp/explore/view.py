@@ -101,11 +101,11 @@ def read_explorer_view(arguments: Arguments) -> ExplorerView:
         order=parameters.choice(arguments, "order", ExplorerOrder.MOST),
         top=parameters.one_of(arguments, "top", DEFAULT_TOP, TOPS),
     )
-    by = _by(arguments) or (next_step(view.where),)
+    by = _criteria(arguments) or (next_step(view.where),)
     return replace(view, by=by[:1] if view.compares else by)
 
 
-def _by(arguments: Arguments) -> tuple[Criterion, ...]:
+def _criteria(arguments: Arguments) -> tuple[Criterion, ...]:
     given = ",".join(arguments.getlist("by")).split(",")
     names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
     if len(names) > 2:

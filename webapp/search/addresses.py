@@ -104,17 +104,17 @@ class SearchAddresses:
         """The number of this page, counted from 1."""
         return self.question.offset // self.question.limit + 1
 
-    def _with(self, changed: Mapping[str, str], base: str = "") -> str:
+    def _address(self, changed: Mapping[str, str], base: str = "") -> str:
         """Return the address with some encoded parameters changed; "" leaves one out."""
         encoded = "&".join(filter(None, {**self._encoded, **changed}.values()))
         return f"{base or self.base}?{encoded or 'q='}"
 
     def _first_page(self, name: str, changed: str) -> str:
-        return self._with({name: changed, "page": ""})
+        return self._address({name: changed, "page": ""})
 
     def page(self, page: int) -> str:
         """Return the address of another page."""
-        return self._with({"page": _pair("page", str(page), "1")})
+        return self._address({"page": _pair("page", str(page), "1")})
 
     def query(self, query: str) -> str:
         """Return the address of another query with the same filters."""
@@ -127,7 +127,7 @@ class SearchAddresses:
     def by(self, by: str) -> str:
         """Return the address of the query by words, meaning or both, sorted by relevance."""
         changed = {"by": _pair("by", SearchBy(by), SearchBy.WORDS), "page": "", "sort": ""}
-        return self._with(changed)
+        return self._address(changed)
 
     def collapse(self, collapse: str) -> str:
         """Return the address of the same results, collapsed in another way."""
@@ -148,23 +148,23 @@ class SearchAddresses:
     def year(self, year: str) -> str:
         """Return the address of one year alone, or of all years if it was chosen."""
         chosen = tuple(self.question.filters.get("year", ())) == (year,)
-        return self._with(_NO_DATES | {"year": "" if chosen else _pair("year", year)})
+        return self._address(_NO_DATES | {"year": "" if chosen else _pair("year", year)})
 
     def without_dates(self) -> str:
         """Return the address without the span of dates."""
-        return self._with(_NO_DATES)
+        return self._address(_NO_DATES)
 
     def without_filters(self) -> str:
         """Return the address of the query alone."""
-        return self._with(_NO_DATES | dict.fromkeys(FILTERS, "") | {"more": ""})
+        return self._address(_NO_DATES | dict.fromkeys(FILTERS, "") | {"more": ""})
 
     def more(self, name: str) -> str:
         """Return the address that lists a facet at length, or short again."""
-        return self._with({"more": "" if self.long_facet == name else _pair("more", name)})
+        return self._address({"more": "" if self.long_facet == name else _pair("more", name)})
 
     def export(self, base: str) -> str:
         """Return the address of an export of these results."""
-        return self._with({"page": "", "more": ""}, base)
+        return self._address({"page": "", "more": ""}, base)
 
 
 def _pair(name: str, value: str, default: str = "") -> str:

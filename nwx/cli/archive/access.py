@@ -188,17 +188,17 @@ def check_url(settings: Settings, /, url: str, as_json: bool, **given: Any) -> N
         found = archive.decide(url, **given)
     if as_json:
         listed = [
-            {"timestamp": when, "collection": of, **_said(said)}
+            {"timestamp": when, "collection": of, **_decision_json(said)}
             for when, of, said in found.captures
         ]
-        print_json({"url": url, **_said(found.decision), "captures": listed})
+        print_json({"url": url, **_decision_json(found.decision), "captures": listed})
         return
     click.echo(_decision_words(found.decision))
     for when, collection, said in found.captures:
         click.echo(f"  {when} {clean(collection)}: {_decision_words(said)}")
 
 
-def _said(decision: "Decision") -> dict[str, Any]:
+def _decision_json(decision: "Decision") -> dict[str, Any]:
     rule = decision.rule
     return {
         "action": str(decision.action),

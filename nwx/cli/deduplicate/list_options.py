@@ -184,14 +184,14 @@ def list_report_json(report: "DedupReport") -> dict[str, Any]:
         "without_digest": report.without_digest,
         "filtered": report.filtered,
         "bytes_saved": savings.bytes,
-        "by_mime": _by(savings.mime_duplicates, savings.mime_bytes),
-        "by_host": _by(savings.host_duplicates, savings.host_bytes),
+        "by_mime": _rank_rows(savings.mime_duplicates, savings.mime_bytes),
+        "by_host": _rank_rows(savings.host_duplicates, savings.host_bytes),
         "problems_total": report.problems_total,
         "problems": record_json(report.problems),
     }
 
 
-def _by(duplicates: Counter[str], sizes: Counter[str]) -> list[dict[str, Any]]:
+def _rank_rows(duplicates: Counter[str], sizes: Counter[str]) -> list[dict[str, Any]]:
     return [
         {"value": value, "duplicates": count, "bytes": sizes[value]}
         for value, count in _ranked(duplicates, sizes)

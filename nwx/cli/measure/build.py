@@ -74,7 +74,7 @@ def build(
                 report: Any = archive.build_triples(progress=show)
             else:
                 report = archive.build(name, progress=show, **options)[name]
-        words, done[name] = _told(name, report)
+        words, done[name] = _report_forms(name, report)
         if shown and not quiet:
             click.echo(f"{name}: {words}")
         if shown and name == "pictures":
@@ -82,7 +82,7 @@ def build(
     return done
 
 
-def _told(name: str, report: Any) -> tuple[str, dict[str, Any]]:
+def _report_forms(name: str, report: Any) -> tuple[str, dict[str, Any]]:
     """Return a report as text, and as JSON values."""
     if name == "facets":
         from nwx.cli.measure import facets

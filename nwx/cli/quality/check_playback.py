@@ -260,7 +260,7 @@ def command(
                 browsers,
                 playback_target(settings, playback),
                 far_seconds=far * 86_400,
-                told=results.add,
+                on_score=results.add,
                 say=warn,
                 quiet=quiet,
                 progress=show,

@@ -28,7 +28,7 @@ class PrefixSet:
         self._prefixes = sorted(prefixes)
         self._parents = _parents(self._prefixes)
 
-    def of(self, text: str) -> Iterator[str]:
+    def prefixes_of(self, text: str) -> Iterator[str]:
         """Yield the prefixes of a text, the longest first."""
         place = bisect_right(self._prefixes, text) - 1
         while place >= 0:
@@ -39,7 +39,7 @@ class PrefixSet:
 
     def holds(self, text: str) -> bool:
         """Return whether a text starts with any of the prefixes."""
-        return any(True for _ in self.of(text))
+        return any(True for _ in self.prefixes_of(text))
 
     def reaches(self, start: str, end: str) -> bool:
         """Return whether any text from `start` up to, excluding, `end` has one of the prefixes."""
@@ -179,7 +179,7 @@ class RuleMatcher:
             for key in keys:
                 if key in self._exact:
                     yield self._exact[key]
-                for start in self._starts.of(key):
+                for start in self._starts.prefixes_of(key):
                     yield self._prefixes[start]
         if self._has_others:
             if digest in self._digests:
@@ -194,7 +194,7 @@ class RuleMatcher:
     def of_url(self, urlkey: str) -> TimedRule | None:
         """Return the rule for all captures of a urlkey, None if it depends on other fields."""
         buckets = [self._exact[urlkey]] if urlkey in self._exact else []
-        buckets += [self._prefixes[start] for start in self._starts.of(urlkey)]
+        buckets += [self._prefixes[start] for start in self._starts.prefixes_of(urlkey)]
         rank, rule = min((bucket[0] for bucket in buckets), default=(self._first_other, None))
         if rule is None or rank >= self._first_other:
             return None

@@ -94,7 +94,7 @@ class AliasIndex(EntryIndex):
         self._version = ""
         self._known: Mapping[str, Aliases] = {}
 
-    def of(self, collection: str) -> Aliases | None:
+    def of_collection(self, collection: str) -> Aliases | None:
         """Return the aliases of a collection, "" for all collections; None without any."""
         now = time.monotonic() if self._seconds else 0.0
         if now - self._looked < self._seconds:
@@ -197,7 +197,7 @@ class ChangeLog(EntryIndex):
         if head is not None:
             return head
         id = _entry_id(collection, _HEAD)
-        keys = [f"{one.alias} {one.alias}" for one in aliases.of(collection) or ()]
+        keys = [f"{one.alias} {one.alias}" for one in aliases.of_collection(collection) or ()]
 
         def change(found: Mapping[str, IndexEntry | None]) -> dict[str, IndexEntry | None]:
             if found.get(id):
@@ -244,7 +244,7 @@ class ChangeLog(EntryIndex):
     def add_deleted(self, captures: Iterable[Capture], aliases: AliasIndex) -> None:
         """Log deleted captures, under the urlkeys by which they were listed."""
         for collection, some in groupby(sorted(captures, key=_collection), key=_collection):
-            listed = (aliases.of(collection) or Aliases()).resolved
+            listed = (aliases.of_collection(collection) or Aliases()).resolved
             keys = [
                 f"{listed(one.urlkey)} {one.timestamp} {one.source_file_offset} {one.source_file}"
                 for one in some

@@ -334,7 +334,7 @@ class ReviewIndex(EntryIndex):
 
     def remove(self, captures: Collection[str]) -> int:
         """Remove the reviews of captures; return the number removed."""
-        found = (one["id"] for one in self._of(captures))
+        found = (one["id"] for one in self._entries_of(captures))
         return self._store.delete(list(found))
 
     def reviews(
@@ -349,7 +349,7 @@ class ReviewIndex(EntryIndex):
     def of_captures(self, captures: Collection[str]) -> dict[str, list[Review]]:
         """Return the reviews of captures by capture, the worst first."""
         found: dict[str, list[Review]] = {}
-        for entry in self._of(captures):
+        for entry in self._entries_of(captures):
             found.setdefault(entry["capture"], []).append(review_from_entry(entry))
         return found
 
@@ -375,7 +375,7 @@ class ReviewIndex(EntryIndex):
                 notes = "; ".join(each.note for each in own if each.note)
                 yield replace(one, verdict=own[0].verdict, note=notes) if own else one
 
-    def _of(self, captures: Collection[str]) -> Iterator[IndexEntry]:
+    def _entries_of(self, captures: Collection[str]) -> Iterator[IndexEntry]:
         wanted = list(captures)
         for start in range(0, len(wanted), _AT_ONCE):
             some = tuple(wanted[start : start + _AT_ONCE])

@@ -241,7 +241,7 @@ def _written(visible: VisibleTable, whole: AnchorTable, path: Path) -> AnchorTab
     folder = path.parent if os.access(path.parent, os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=folder) as work:
         made = Path(work) / path.name
-        write_anchor_table(visible, made, _Words(whole).of)
+        write_anchor_table(visible, made, _Words(whole).terms_of)
         if folder is None:
             return AnchorTable(made)  # remains readable after its name is removed
         made.replace(path)
@@ -258,5 +258,5 @@ class _Words:
         self._whole = whole
         self._numbers = {text: number for number, text in enumerate(whole.texts.all())}
 
-    def of(self, text: str) -> Sequence[str]:
+    def terms_of(self, text: str) -> Sequence[str]:
         return self._whole.terms.take(self._whole.words(self._numbers[text]))

@@ -211,13 +211,13 @@ class FurtherDatesReader:
             if index == self._main:
                 known = found.numbers()
         every = sorted(found.numbers())
-        for page in self._of(self._main, [one for one in every if one not in known], _FIELDS):
+        for page in self._pages_of(self._main, [one for one in every if one not in known], _FIELDS):
             found.add(_entries(page))
-        for page in self._of(self._documents, every, _OWN):
+        for page in self._pages_of(self._documents, every, _OWN):
             found.add_own(_own_dates(page))
         return found.table()
 
-    def _of(self, index: str, numbers: Sequence[int], fields: Body) -> Iterator[list[Body]]:
+    def _pages_of(self, index: str, numbers: Sequence[int], fields: Body) -> Iterator[list[Body]]:
         """Yield the entries of documents in an index with at most one entry per document."""
         for begin in range(0, len(numbers), schema.PAGE):
             some = within(EVERYTHING, numbers[begin : begin + schema.PAGE])

@@ -96,13 +96,13 @@ class _Head(NamedTuple):
         """Return the head in the form sent to a server."""
         path = self.address.partition(b"://")[2]
         path = b"/" + path.partition(b"/")[2]
-        return self._with(path)
+        return self._head(path)
 
     def passed_on(self) -> bytes:
         """Return the head in the form sent to another proxy."""
-        return self._with(self.address)
+        return self._head(self.address)
 
-    def _with(self, address: bytes) -> bytes:
+    def _head(self, address: bytes) -> bytes:
         kept = [line for line in self.headers if line.split(b":")[0].lower() not in _DROPPED]
         lines = [b" ".join((self.method, address, self.version)), *kept, b"Connection: close"]
         return b"\r\n".join(lines) + b"\r\n\r\n"

@@ -182,7 +182,7 @@ class HostSums:
         """The mean duration of a fetch, None if unknown."""
         return self.ms / self.timed if self.timed else None
 
-    def told(self, host: str) -> HostCounts:
+    def host_counts(self, host: str) -> HostCounts:
         """Return the counts for the report."""
         slowest = self.slowest_ms if self.timed else None
         return copied(HostCounts, self, host=host, slowest_ms=slowest)
@@ -216,7 +216,7 @@ class CountedHosts:
     dropped: int = 0
     most: int = 4_000
 
-    def at(self, host: str) -> HostSums:
+    def named(self, host: str) -> HostSums:
         """Return the modifiable counts of a host; long names are cut off."""
         host = host[:_LONGEST_HOST]
         found = self.hosts.get(host)
@@ -234,9 +234,9 @@ class CountedHosts:
             self.other.take(gone)
             self.dropped += 1
 
-    def told(self) -> tuple[HostCounts, ...]:
+    def top_hosts(self) -> tuple[HostCounts, ...]:
         """Return the top hosts by pages, captures, bytes, errors and slowness, by pages."""
-        told = [found.told(host) for host, found in self.hosts.items()]
+        told = [found.host_counts(host) for host, found in self.hosts.items()]
         chosen: dict[str, HostCounts] = {}
         for first in (
             _first(told, key=lambda one: one.pages),

@@ -204,7 +204,7 @@ class Monitor:
         return new
 
     def _note_told(self, now: datetime) -> None:
-        taken = self.notices.taken() if self.notices else []
+        taken = self.notices.take_sent() if self.notices else []
         told = {(each.kind, each.host, each.since) for each in taken}
         moment = to_timestamp(now)
         self._state.alerts = [

@@ -74,7 +74,7 @@ class NewCaptures:
         chosen = list(_chosen(new))
         for id, document in self._engine.documents(chosen).items():
             capture = new[id]
-            host = state.sums.hosts.at(host_with_port(capture.url))
+            host = state.sums.hosts.named(host_with_port(capture.url))
             if _is_robots(capture):
                 host.denials.all_denied = _denies_everything(document)
             elif text := _text(document):

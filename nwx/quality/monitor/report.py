@@ -307,7 +307,7 @@ class Notices:
                 self._thread.start()
             self._changed.notify_all()
 
-    def taken(self) -> list[Alert]:
+    def take_sent(self) -> list[Alert]:
         """Return the alerts that were sent, or dropped, since the last call.
 
         An alert still pending at the end is neither: it is sent the next time.

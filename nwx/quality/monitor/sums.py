@@ -30,7 +30,7 @@ class CrawlCounts:
         """Add other counts to these."""
         add_counts(self, other)
 
-    def told(self, minute: str = "", seconds: int = 60) -> MinuteCounts:
+    def minute_counts(self, minute: str = "", seconds: int = 60) -> MinuteCounts:
         """Return the counts as MinuteCounts of a period of `seconds`."""
         return copied(MinuteCounts, self, minute=minute, seconds=seconds)
 
@@ -46,7 +46,7 @@ class MinuteBins:
     bins: dict[str, CrawlCounts] = field(default_factory=dict)
     newest: str = ""
 
-    def at(self, timestamp: str) -> CrawlCounts:
+    def counts_at(self, timestamp: str) -> CrawlCounts:
         """Return the modifiable counts of a timestamp's minute."""
         minute = timestamp[:12]
         found = self.bins.get(minute)
@@ -78,11 +78,11 @@ class MinuteBins:
             folded.setdefault(key, CrawlCounts()).add(counts)
         self.bins = folded
 
-    def told(self) -> tuple[MinuteCounts, ...]:
+    def minutes(self) -> tuple[MinuteCounts, ...]:
         """Return the counts in order of time."""
         self.fold()
         return tuple(
-            self.bins[key].told(key + "01010000"[len(key) - 4 :], _SECONDS[len(key)])
+            self.bins[key].minute_counts(key + "01010000"[len(key) - 4 :], _SECONDS[len(key)])
             for key in sorted(self.bins)
         )
 
@@ -164,7 +164,7 @@ class Sums:
         error = unanswered or status >= _FIRST_ERROR
         page = fetch.type == HTML and 200 <= status < 300
         size = fetch.bytes if answered else 0
-        for counts in (self.totals, self.at(fetch.timestamp)):
+        for counts in (self.totals, self.counts_at(fetch.timestamp)):
             counts.pages += page
             counts.captures += answered
             counts.bytes += size
@@ -178,7 +178,7 @@ class Sums:
         self._add_to_host(fetch, page=page, error=error, unanswered=unanswered)
 
     def _add_to_host(self, fetch: Fetch, *, page: bool, error: bool, unanswered: bool) -> None:
-        host = self.hosts.at(fetch.host)
+        host = self.hosts.named(fetch.host)
         denied = fetch.status == ROBOTS_DENIED
         answered = fetch.status >= 0
         host.rank += 1
@@ -206,13 +206,13 @@ class Sums:
         self.archived += 1
         self.archived_bytes += size
         self.documents_known += is_known
-        for counts in (self.totals, self.at(timestamp)):
+        for counts in (self.totals, self.counts_at(timestamp)):
             counts.new_documents += is_new
             counts.duplicates += is_known
 
-    def at(self, timestamp: str) -> CrawlCounts:
+    def counts_at(self, timestamp: str) -> CrawlCounts:
         """Return the counts of a timestamp's minute; discarded ones if it is implausible."""
-        return self.times.at(timestamp) if self.believes(timestamp) else CrawlCounts()
+        return self.times.counts_at(timestamp) if self.believes(timestamp) else CrawlCounts()
 
     def _note_time(self, timestamp: str) -> None:
         if not self.believes(timestamp):

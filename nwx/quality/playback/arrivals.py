@@ -353,7 +353,7 @@ def _check(
             force=True,
             keep=stack.enter_context(kept_renders(settings, None, comparison=False, say=note)),
             is_playing=target.answers,
-            told=lambda score: tell(_checked(score)),
+            on_score=lambda score: tell(_checked(score)),
         )
         check_arrivals(
             engine,

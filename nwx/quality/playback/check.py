@@ -137,7 +137,7 @@ class PlaybackCheck:
     """The options of a playback check: its pages, rules and outputs.
 
     `force` repeats checks already made by these rules. `keep` stores renders. `is_playing` returns
-    whether the player responds. `told` is called with each score, before it is stored.
+    whether the player responds. `on_score` is called with each score, before it is stored.
     """
 
     choice: PageChoice = field(default_factory=PageChoice)
@@ -145,7 +145,7 @@ class PlaybackCheck:
     force: bool = False
     keep: StoreRender = lambda render, comparison: None
     is_playing: Callable[[], bool] = lambda: True
-    told: Callable[[PlaybackScore], object] = lambda score: None
+    on_score: Callable[[PlaybackScore], object] = lambda score: None
 
 
 def check_playback(
@@ -265,7 +265,7 @@ class _Run:
         place = self._check.keep(render, found.comparison)
         score = replace(found.score, playback_view=place)
         self.tally.add(score)
-        self._check.told(score)
+        self._check.on_score(score)
         self._scores.append(score)
         is_late = time.monotonic() - self._flushed >= _FLUSH_SECONDS
         if is_late or len(self._scores) >= _FLUSH_SCORES:

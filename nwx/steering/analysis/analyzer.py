@@ -331,7 +331,7 @@ class Analyzer:
         found = []
         for link in page.links:
             address = link_address(link.url)
-            found.append(_PlacedLink(link, address, self._roles.of(link, address, own, kind)))
+            found.append(_PlacedLink(link, address, self._roles.role_of(link, address, own, kind)))
         return found
 
     def _near_terms(

@@ -77,9 +77,9 @@ class _KeywordTree:
         for place, keyword in keywords:
             text = unicodedata.normalize("NFC", keyword.text[:_LONGEST_TERM])
             words = word_pattern(text).findall(text)
-            forms: list[Callable[[str], str]] = [fold_text, lemmas_of(language).of]
+            forms: list[Callable[[str], str]] = [fold_text, lemmas_of(language).lemma_of]
             if keyword.language:
-                forms.append(lemmas_of(keyword.language).of)
+                forms.append(lemmas_of(keyword.language).lemma_of)
             for form in forms:
                 self._add([form(word) for word in words], place)
 

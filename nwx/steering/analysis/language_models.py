@@ -81,7 +81,7 @@ class DictionaryModel(LanguageModel):
     def read(self, text: str, language: str) -> TextReading:
         lemmas = lemmas_of(language)
         pieces = word_pattern(text).split(text)
-        return TextReading(pieces, list(map(lemmas.of, pieces[1::2])), lemmas.closed)
+        return TextReading(pieces, list(map(lemmas.lemma_of, pieces[1::2])), lemmas.closed)
 
     def names(self, text: str, reading: TextReading, language: str) -> list[Name]:
         places = self._gazetteer.places_in(text) if self._gazetteer else []
@@ -144,7 +144,7 @@ class SpacyModel(LanguageModel):
                 continue
             pieces += (doc.text[end : token.idx], token.text)
             end = token.idx + len(token.text)
-            lemma = fold_text(token.lemma_) or lemmas.of(token.text)
+            lemma = fold_text(token.lemma_) or lemmas.lemma_of(token.text)
             found.append(lemma)
             if token.pos_ in _CLOSED:
                 closed.add(lemma)

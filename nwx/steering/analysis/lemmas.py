@@ -137,13 +137,13 @@ def word_pattern(text: str) -> re.Pattern[str]:
 class Lemmas:
     """The lemmas of the words of one language, and its closed word classes.
 
-    `of` returns the folded lemma of a word, or the word itself if none is known.
+    `lemma_of` returns the folded lemma of a word, or the word itself if none is known.
     """
 
     def __init__(self, language: str) -> None:
-        self.of: Callable[[str], str] = _Known(_lemmatizer(language)).__getitem__
+        self.lemma_of: Callable[[str], str] = _Known(_lemmatizer(language)).__getitem__
         words = WORD_LISTS.closed_words.get(language, frozenset())
-        self.closed = frozenset((*map(fold_text, words), *map(self.of, words)))
+        self.closed = frozenset((*map(fold_text, words), *map(self.lemma_of, words)))
 
 
 class _Known(dict[str, str]):

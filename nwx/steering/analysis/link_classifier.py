@@ -133,7 +133,7 @@ class _UrlRoles:
         ordered = sorted(urls, key=_ORDER.__getitem__)
         self._roles = [(role, re.compile(f"[/=?&;:](?:{urls[role]})")) for role in ordered]
 
-    def of(self, place: str) -> LinkRole | None:
+    def role_of(self, place: str) -> LinkRole | None:
         """Return the first role that matches a path with its query, None if none does."""
         if self._any.search(place) is None:
             return None
@@ -150,7 +150,7 @@ class LinkRoles:
     def __init__(self) -> None:
         self._known: dict[str, LinkRole | None] = {}
 
-    def of(
+    def role_of(
         self, link: PageLink, address: LinkAddress, page: LinkAddress, site: SiteType
     ) -> LinkRole:
         """Return the role of a link on a page of a type of site.
@@ -160,11 +160,11 @@ class LinkRoles:
         """
         is_own = address.host == page.host
         place = f"/{address.path}?{address.query}" if address.query else f"/{address.path}"
-        if is_own and site in _ON_SITES and (found := _ON_SITES[site].of(place)):
+        if is_own and site in _ON_SITES and (found := _ON_SITES[site].role_of(place)):
             return found
         if not is_own and _is_advertiser(address.host):
             return LinkRole.ADVERTISEMENT
-        if (found := _ON_ANY_SITE.of(place)) and (is_own or found is not LinkRole.PAGINATION):
+        if (found := _ON_ANY_SITE.role_of(place)) and (is_own or found is not LinkRole.PAGINATION):
             return found
         if is_own and place == "/":
             return LinkRole.NAVIGATION

@@ -52,7 +52,7 @@ class Surroundings:
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
 
-    def of(self, element: Element, attributes: Mapping[str, str | None]) -> str:
+    def classes_of(self, element: Element, attributes: Mapping[str, str | None]) -> str:
         """Return names, ids, classes and roles of enclosing elements, from the outermost in.
 
         The link's own names are last; `attributes` are the link's.
@@ -251,7 +251,7 @@ def _links(outline: Outline, url: str, content: str, places: list[int]) -> Itera
         text = anchor or _field(attributes.get("title") or attributes.get("alt") or "")
         start, end = words_around(content, place, len(anchor))
         around = content[start:end] if place >= 0 else ""
-        classes = surroundings.of(element, attributes)
+        classes = surroundings.classes_of(element, attributes)
         if text and not anchor:
             place = -1  # the content at this position is not the link's text
         yield PageLink(target, text, kind, around, heading, classes, place, start, end)

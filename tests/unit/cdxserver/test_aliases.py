@@ -110,7 +110,7 @@ def test_bad_alias_lines_are_told(engine: Engine, bad: bytes) -> None:
     with pytest.raises(CdxError) as told:
         load_lines(engine, posted, "web", skip_bad=False, name="lines")
     assert told.value.line == 3
-    assert engine.aliases.of("web") is None
+    assert engine.aliases.of_collection("web") is None
     loaded = load_lines(engine, posted, "web", skip_bad=True, name="lines")
     assert (loaded.lines, loaded.bad_lines) == (2, 1)
 

@@ -224,14 +224,14 @@ class DocumentColumns:
         """The years of each number."""
         if self._derived:
             return Sets.from_arrays(self._derived, "years")
-        return Sets.of(self.seen.nums, self.timestamps // 10**10, self.size)
+        return Sets.from_pairs(self.seen.nums, self.timestamps // 10**10, self.size)
 
     @cached_property
     def seen_collections(self) -> Sets:
         """The codes of the collections of each number."""
         if self._derived:
             return Sets.from_arrays(self._derived, "collections")
-        return Sets.of(self.seen.nums, self.seen.collections, self.size)
+        return Sets.from_pairs(self.seen.nums, self.seen.collections, self.size)
 
     def derived(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays computed from the dates of the main index, for the columns file."""

@@ -294,7 +294,7 @@ def _between(
     """Return the expression for texts between two bounds, None if there are none."""
     if low is None or high is None:
         if high is None:
-            return _from(low or "", include_low or low is None)
+            return _down_to(low or "", include_low or low is None)
         return _up_to(high, include_high)
     rest = _between_rests(low[common:], high[common:], include_low, include_high)
     return None if rest is None else _literal(low[:common]) + rest
@@ -309,13 +309,13 @@ def _between_rests(low: str, high: str, include_low: bool, include_high: bool) -
     if not high or low[0] > high[0]:
         return None
     return _any_of(
-        _literal(low[0]) + _from(low[1:], include_low),
+        _literal(low[0]) + _down_to(low[1:], include_low),
         _beginning(ord(low[0]) + 1, ord(high[0]) - 1),
         _after(high[0], _up_to(high[1:], include_high)),
     )
 
 
-def _from(low: str, include: bool) -> str:
+def _down_to(low: str, include: bool) -> str:
     """Return the expression for all texts after `low`, and `low` itself if `include`."""
     expression = _ANYTHING if include else _ANY + _ANYTHING
     for character in reversed(low):

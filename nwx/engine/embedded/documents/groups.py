@@ -87,7 +87,7 @@ class Sets:
         self._values = values
 
     @classmethod
-    def of(cls, nums: Ints, values: Ints, size: int) -> Self:
+    def from_pairs(cls, nums: Ints, values: Ints, size: int) -> Self:
         """Return the sets of the numbers below `size`, from pairs of `nums` and `values`."""
         found, kinds = _numbered(values)
         if len(nums) and not _in_order(nums, kinds):

@@ -150,7 +150,7 @@ class HiddenParts:
             return query
         return {"bool": {"must": [query], "must_not": list(self.documents)}}
 
-    def met(self, one: DateCondition, query: Query) -> Query:
+    def visibly_met(self, one: DateCondition, query: Query) -> Query:
         """Return the query of the documents that meet a condition by a visible date.
 
         `query` matches the documents that meet it by any date.

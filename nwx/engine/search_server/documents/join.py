@@ -336,9 +336,9 @@ def _joined(
     listed: _Listed = terms_query,
 ) -> Query:
     if not found:
-        return _hidden(query).met(one, own_query(one))
+        return _hidden(query).visibly_met(one, own_query(one))
     either = [own_query(one), listed(found)]
-    return _hidden(query).met(one, {"bool": {"should": either, "minimum_should_match": 1}})
+    return _hidden(query).visibly_met(one, {"bool": {"should": either, "minimum_should_match": 1}})
 
 
 def _hidden(query: DocumentQuery) -> HiddenParts:

@@ -15,7 +15,7 @@ def test_prefixes_are_found_as_by_looking_at_each(seed: int) -> None:
     found = PrefixSet(prefixes)
     for text, other in zip(texts, reversed(texts), strict=True):
         held = [prefix for prefix in prefixes if text.startswith(prefix)]
-        assert list(found.of(text)) == sorted(held, key=len, reverse=True)
+        assert list(found.prefixes_of(text)) == sorted(held, key=len, reverse=True)
         assert found.holds(text) == bool(held)
         start, end = sorted((text, other))
         reached = any(start.startswith(prefix) or start <= prefix < end for prefix in prefixes)

@@ -96,7 +96,7 @@ def test_denials_by_robots_are_no_errors() -> None:
     found = measured(crawled([-9998] * 30))
     assert found == {AlertKind.ROBOTS: 1.0}
     sums = crawled([200])
-    sums.hosts.at("a.example").denials.all_denied = True
+    sums.hosts.named("a.example").denials.all_denied = True
     assert measured(sums) == {AlertKind.ROBOTS: 1.0}
 
 
@@ -120,7 +120,7 @@ def test_traps_and_walls() -> None:
     assert measured(pages(256, 5, 5))[AlertKind.TRAP] == 0
     sums = pages(256, 1, 256)
     for n in range(30):
-        sums.hosts.at("a.example").texts.add(f"http://a.example/{n}", "log in", "Log in")
+        sums.hosts.named("a.example").texts.add(f"http://a.example/{n}", "log in", "Log in")
     found = measured(sums)
     assert found[AlertKind.WALL] > 0.9 and found[AlertKind.TRAP] == 0
 

@@ -51,7 +51,7 @@ def test_hosts_with_many_fetches_are_never_dropped() -> None:
     table = CountedHosts(most=100)
     for number in range(20_000):
         for host in (f"often{number % 10}", f"once{number}"):
-            found = table.at(host)
+            found = table.named(host)
             found.rank += 1
             found.pages += 1
     assert len(table.hosts) <= 100
@@ -63,15 +63,15 @@ def test_hosts_with_many_fetches_are_never_dropped() -> None:
 def test_the_first_hosts_by_each_measure_are_told() -> None:
     table = CountedHosts()
     for number in range(200):
-        found = table.at(f"h{number:03}")
+        found = table.named(f"h{number:03}")
         found.pages, found.errors, found.bytes = number, 200 - number, abs(100 - number)
         if number == 77:
             found.timed, found.ms, found.slowest_ms = 2, 3_000, 2_000
-    told = {one.host: one for one in table.told()}
+    told = {one.host: one for one in table.top_hosts()}
     assert {"h199", "h000", "h001", "h077"} <= told.keys() and len(told) < 130
     assert (told["h077"].mean_ms, told["h077"].slowest_ms) == (1_500, 2_000)
     assert told["h199"].mean_ms is None
-    assert [one.pages for one in table.told()] == sorted(t.pages for t in told.values())[::-1]
+    assert [one.pages for one in table.top_hosts()] == sorted(t.pages for t in told.values())[::-1]
 
 
 def test_older_fetches_count_ever_less() -> None:

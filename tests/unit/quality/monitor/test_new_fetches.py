@@ -98,7 +98,7 @@ def test_lines_are_counted_once(tmp_path: Path, state: MonitorState) -> None:
     assert (state.sums.totals.bytes, state.sums.totals.pages) == (35, 2)
     assert {one.type for one in state.sums.told_types()} == {"html", "image"}
     assert state.sums.revisits == 1
-    assert state.sums.hosts.at("b.example:8443").slowest_ms == 500
+    assert state.sums.hosts.named("b.example:8443").slowest_ms == 500
     assert state.covered_from == "20261122075959"
     again = NewLogLines(log)
     assert not again.take(state)

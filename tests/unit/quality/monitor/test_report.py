@@ -120,7 +120,7 @@ def test_alerts_are_told_in_order_and_once() -> None:
     assert [one["host"] for one in channel.taken] == [alert.host for alert in ALERTS]
     assert channel.taken[0]["monitor"] == "floods" and channel.taken[0]["kind"] == "errors"
     assert channel.asked == 5 and problems == []
-    assert notices.taken() == ALERTS and notices.taken() == []
+    assert notices.take_sent() == ALERTS and notices.take_sent() == []
 
 
 def test_what_nobody_takes_is_given_up_and_told() -> None:
@@ -139,7 +139,7 @@ def test_what_is_not_taken_in_the_end_is_neither_told_nor_given_up() -> None:
     notices.add("floods", ALERTS[0])
     notices.finish(0.2)
     assert problems == ["an alert was not told yet: not now"]
-    assert notices.taken() == [] and channel.asked == 1
+    assert notices.take_sent() == [] and channel.asked == 1
 
 
 def test_a_channel_that_hangs_holds_nobody_up() -> None:
@@ -161,7 +161,7 @@ def test_without_a_channel_nothing_waits() -> None:
     notices = Notices([], pytest.fail)
     notices.add("floods", ALERTS[0])
     notices.finish(0.0)
-    assert notices.taken() == []
+    assert notices.take_sent() == []
 
 
 def test_a_webhook_takes_json(hook: tuple[str, list[dict[str, Any]], list[int]]) -> None:

@@ -15,7 +15,7 @@ def made() -> MonitorState:
     state = MonitorState("floods", "web", "20260101000000")
     for number in range(300):
         state.sums.add_fetch(fetch(str(number)))
-    state.sums.hosts.at("a.example").texts.add("http://a.example/", "text", "title")
+    state.sums.hosts.named("a.example").texts.add("http://a.example/", "text", "title")
     state.alerts.append(Alert(AlertKind.WALL, "a.example", "20260101000000", "same", 0.9))
     state.note("crawl.log", 7, "cut")
     return state

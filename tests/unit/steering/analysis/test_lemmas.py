@@ -68,17 +68,17 @@ def test_every_place_has_a_letter_of_the_original(text: str) -> None:
     ],
 )
 def test_lemmas_are_without_case_and_accents(language: str, word: str, lemma: str) -> None:
-    assert lemmas_of(language).of(word) == lemma
+    assert lemmas_of(language).lemma_of(word) == lemma
 
 
 def test_articles_and_forms_of_auxiliaries_are_closed_classes() -> None:
     lemmas = lemmas_of("en")
-    assert {lemmas.of(word) for word in ("the", "were", "with")} <= lemmas.closed
-    assert lemmas.of("river") not in lemmas.closed
+    assert {lemmas.lemma_of(word) for word in ("the", "were", "with")} <= lemmas.closed
+    assert lemmas.lemma_of("river") not in lemmas.closed
 
 
 def test_a_word_of_a_megabyte_is_cut() -> None:
-    assert len(lemmas_of("de").of("ä" * 1_000_000)) == 40
+    assert len(lemmas_of("de").lemma_of("ä" * 1_000_000)) == 40
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ PAGE = link_address(f"http://{HOST}/list/first.html")
 def role(url: str, site: SiteType = SiteType.UNKNOWN, classes: str = "", text: str = "x") -> str:
     url = url if "://" in url else f"http://{HOST}{url}"
     link = PageLink(url, text, "a", classes=classes)
-    return LinkRoles().of(link, link_address(url), PAGE, site)
+    return LinkRoles().role_of(link, link_address(url), PAGE, site)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_values_are_counted_once_a_number(
     monkeypatch.setattr(sets_module, "_SPARSE", sparse)
     pairs = _pairs(seed)
     nums, values = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
-    made = Sets.of(nums, values, SIZE)
+    made = Sets.from_pairs(nums, values, SIZE)
     kept = Sets.from_arrays(made.arrays("years"), "years")
     for found in (made, kept):
         for some in (range(SIZE), range(0, SIZE, 7), [3], []):
@@ -43,7 +43,7 @@ def test_values_are_counted_once_a_number(
 
 def test_no_values_at_all() -> None:
     nothing = np.zeros(0, dtype=np.int64)
-    found = Sets.of(nothing, nothing, 3)
+    found = Sets.from_pairs(nothing, nothing, 3)
     assert found.codes.tolist() == [0, 0, 0]
     codes, counts = found.spread(np.array([0]), np.array([3]))
     assert (codes.tolist(), counts.tolist()) == ([], [])
