@@ -1,18 +1,18 @@
-"""What access rules cost: the same questions with 10,000 rules and without any.
+"""The cost of access rules: the same questions with 10,000 rules and without any.
 
     python -m benchmarks.access [--documents 30000] [--rules 10000] [--queries 100]
                                 [--archive FOLDER] [--engine elastic]
 
-Writes an archive of made documents, by default an embedded one, then rules: half of them about
-exact URLs, the others about prefixes, hosts and digests, of which one in ten
-is about something in the archive. Asks searches with facets, look-ups in the
-CDX index and documents of the archive as everybody sees it and of the whole
-one, in turn; each question counts with the least processor time of its
-repetitions. Checks that what both find differs by what is hidden.
+Writes an archive of generated documents, by default an embedded one, then
+rules: half of them for exact URLs, the others for prefixes, hosts and digests;
+one in ten of these matches something in the archive. Runs searches with
+facets, CDX look-ups and document look-ups alternately on the archive as
+everybody sees it and on the whole one; the least processor time of each
+question's repetitions counts. Checks that results differ by hidden captures only.
 
-On Elasticsearch only searches are asked, by score and by date, with these
-rules and with an embargo on all captures; processor time is that of client
-and server together, and each round of all questions counts once.
+On Elasticsearch, only searches run, by score and by date, with these rules and
+with an embargo on all captures; processor time is the sum of client and
+server, and each round of all questions counts once.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def put_rules(engine: Engine, captures: Sequence[Capture], number: int) -> None:
-    """Give the archive its rules."""
+    """Add the rules to the archive."""
     index = engine.access_index()
     index.remove([rule.id for rule in index.rules().rules], "benchmark")
     source = random.Random(3)
@@ -104,7 +104,7 @@ def _elsewhere(number: int) -> Scope:
 
 
 def first_search(engine: Engine) -> Engine:
-    """Return the archive as everybody sees it, and print what the first search takes."""
+    """Return the archive as everybody sees it, and print the time of the first search."""
     everything = Question(limit=0, collapse=Collapse.NONE, snippets=False)
     for name in ("first search after a change of rules", "first search of the next process"):
         shown = restricted_to(engine, EVERYBODY)
@@ -120,7 +120,7 @@ def first_search(engine: Engine) -> Engine:
 def compare(
     engine: Engine, shown: Engine, questions: Sequence[Question], captures: Sequence[Capture]
 ) -> None:
-    """Print what questions take of the whole archive and of what is shown."""
+    """Print the times of questions to the whole and the restricted archive."""
     print(f"{'':24}{'whole, ms':>12}{'shown, ms':>12}{'ratio':>8}   (processor, mean of the least)")
     source = random.Random(5)
     keys = [one.urlkey for one in source.sample(captures, 300)]
@@ -146,7 +146,7 @@ def compare(
 
 
 def compare_searches(engine: Engine, questions: Sequence[Question], rules: int) -> None:
-    """Print what searches on a server take of the whole archive and of what is shown."""
+    """Print the times of searches on a server in the whole and the restricted archive."""
     captures = [one for one, _ in engine.captures_since("")]
     newest = [replace(one, sort=Sort.NEWEST) for one in questions]
     put_rules(engine, captures, rules)
@@ -160,7 +160,7 @@ def compare_searches(engine: Engine, questions: Sequence[Question], rules: int) 
 
 
 def _print_rounds(name: str, engine: Engine, questions: Sequence[Question]) -> None:
-    """Print the least processor milliseconds of a question, of rounds of all in turn."""
+    """Print the least processor milliseconds per question, over rounds of all questions."""
     least = {engine: float("inf"), restricted_to(engine, EVERYBODY): float("inf")}
     for number in range(REPETITIONS + 1):
         for one in least:
@@ -175,7 +175,7 @@ def _print_rounds(name: str, engine: Engine, questions: Sequence[Question]) -> N
 
 
 def _facets(by: tuple[Criterion, ...]) -> Callable[[Engine, int], object]:
-    """Return what asks a facet question anew each time, of columns that are read already."""
+    """Return a function that answers a facet question from columns that are read only once."""
     known: dict[Engine, FacetAnswers] = {}
 
     def ask(engine: Engine, _: int) -> object:
@@ -193,7 +193,7 @@ def _lines(engine: Engine, key: str) -> object:
 def least_times(
     ask: Callable[[Engine, int], object], engines: Sequence[Engine], number: int
 ) -> list[float]:
-    """Return the mean of the least milliseconds that each question takes of each engine."""
+    """Return for each engine the mean of the least milliseconds of each question."""
     least = [[float("inf")] * number for _ in engines]
     for _ in range(REPETITIONS):
         for place in range(number):

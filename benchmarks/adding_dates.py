@@ -1,13 +1,13 @@
-"""Adding dates to both engines, and searching with dates joined beside searching without.
+"""Adding dates to both engines, and searching with and without joined dates.
 
     python -m benchmarks.adding_dates [--dates 1000000] [--per-key 3] [--documents 50000]
 
-Makes a list of so many dates, adds it to each engine, adds it again (all
-known), and prints the rates, with the peak memory of what adds. Then asks
-the same questions of an archive without further dates, with them in its own
-index, and with them in an index that is attached: the median and the 95th
-percentile in milliseconds, and how many times as long the median is as that
-without further dates. Starts a server of its own.
+Makes a list of dates, adds it to each engine, adds it again (all known), and
+prints the rates, with the peak memory of the adding process. Then asks the
+same questions of an archive without additional dates, with them in its main
+index, and with them in an attached index: the median and the 95th percentile
+in milliseconds, and the ratio of the median to that without additional dates.
+Starts a separate server.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def add_apart(name: str, address: str, dates: Path, first: float | None) -> float:
-    """Add a list in a process of its own, for its memory; print the figures, return the seconds."""
+    """Add a list in a separate process, for its memory; print the figures, return the seconds."""
     command = [sys.executable, "-m", "benchmarks.adding_dates", "--add", address, str(dates)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     told = json.loads(done.stdout)
@@ -77,7 +77,7 @@ def add_apart(name: str, address: str, dates: Path, first: float | None) -> floa
 
 
 def write_list(path: Path, dates: int, per_key: int) -> None:
-    """Write a list in no order: all first captures, then all second ones, as crawls come."""
+    """Write an unsorted list: all first captures, then all second ones, as from crawls."""
     keys = max(1, dates // per_key)
     digests = [base64.b32encode(random.Random(key).randbytes(20)).decode() for key in range(keys)]
     with path.open("w", encoding="ascii") as stream:
@@ -94,7 +94,7 @@ def settings(address: str, prefix: str = PREFIX) -> Settings:
 
 
 def add(address: str, path: str) -> None:
-    """Add a list and print what it took as JSON."""
+    """Add a list and print the figures as JSON."""
     with open_engine(settings(address)) as engine:
         started = time.perf_counter()
         report = add_dates(engine, DatesLists([CdxSource(path, held=True)]))
@@ -105,7 +105,7 @@ def add(address: str, path: str) -> None:
 
 
 def compare(name: str, address: str, documents: int, queries: int) -> None:
-    """Ask the same questions where there are no further dates, in one index and in two."""
+    """Ask the same questions without additional dates, with one index of dates and with two."""
     words = Words(50_000, random.Random(7))
     questions = draw(words, queries)
     without: list[float] = []
@@ -141,19 +141,19 @@ def fill(engine: Engine, words: Words, documents: int) -> list[str]:
 
 
 def with_date(question: Question) -> Question:
-    """Return a question about a span that only further dates are in."""
+    """Return a question about a span that only has additional dates."""
     return Question(question.query, date_from="2021", date_to="2022", facets=question.facets)
 
 
 def timed(engine: Engine, questions: Sequence[Question]) -> list[float]:
-    """Return the milliseconds that the answers to questions took, the shortest first."""
+    """Return the milliseconds of the answers to questions, sorted."""
     for question in questions[:WARM_UP]:
         engine.search(question)
     return sorted(_milliseconds(engine, question) for question in questions)
 
 
 def figures(took: Sequence[float], without: float) -> str:
-    """Return the median, how it is to that without further dates, and the 95th percentile."""
+    """Return the median, its ratio to that without additional dates, and the 95th percentile."""
     return (
         f"median {median(took):.1f} ms ({median(took) / without:.2f} ×),"
         f" 95 % {took[len(took) * 95 // 100]:.1f} ms"

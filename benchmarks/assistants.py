@@ -1,10 +1,10 @@
-"""What the tools of assistants take, from the question to the answer in the client of the SDK.
+"""Times of the assistants' tools, from the question to the answer in the SDK's client.
 
     python -m benchmarks.assistants ARCHIVE [--questions 300]
 
 ARCHIVE is one that `python -m benchmarks.searching --sweep … --archive FOLDER` wrote. Prints the
-median, the 95th percentile and the longest time in milliseconds, asked for the first time and
-again, and the bytes of the longest answer.
+median, the 95th percentile and the longest time in milliseconds, of first and repeated questions,
+and the bytes of the longest answer.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from benchmarks.searching import draw
 
 
 def main() -> None:
-    """Ask, and print what it took."""
+    """Ask the questions, and print the times."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("archive")
     options.add_argument("--questions", type=int, default=300)

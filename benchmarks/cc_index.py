@@ -1,4 +1,4 @@
-"""Writes Common Crawl's columnar index of CDX lines: rows a second of processor time, bytes a row.
+"""Writing Common Crawl's columnar index from CDX lines: rows per processor second, bytes per row.
 
 python -m benchmarks.cc_index --lines 1000000 --folder /a/disk/with/room
 """

@@ -1,12 +1,12 @@
-"""`nwx cdx` beside pywb's cdx-indexer on gzip WARCs, in turn, with one process and with two.
+"""`nwx cdx` compared with pywb's cdx-indexer on gzip WARCs, with one process and with two.
 
-Checks that the lines are the same, and prints records a second by wall
-clock and by processor time.
+Runs both alternately, checks that the lines are the same, and prints records
+per second of wall clock and of processor time.
 
     python benchmarks/cdx.py FOLDER [--times 5] [--files 4]
 
-Small files are taken several times over (`--times`) and joined to a few large ones
-(`--files`), as crawlers write them; with `--files 0` each copy stays a file of its own.
+Small files are repeated (`--times`) and joined to a few large ones (`--files`), as
+written by crawlers; with `--files 0` each copy stays a separate file.
 """
 
 import argparse
@@ -26,7 +26,7 @@ _SUBREAPER = 36  # prctl.h: PR_SET_CHILD_SUBREAPER
 
 @dataclass(frozen=True)
 class Figure:
-    """What a run took."""
+    """The times of a run."""
 
     name: str
     seconds: float
@@ -50,7 +50,7 @@ def run(name: str, command: list[str], output: Path) -> Figure:
 
 
 def _wait_for_orphans() -> None:
-    """Wait for what a command left, such as a process that others were forked from, to count it."""
+    """Wait for processes left by a command, such as a fork server, to count their time."""
     try:
         while True:
             os.wait()
@@ -59,7 +59,7 @@ def _wait_for_orphans() -> None:
 
 
 def copies(given: Path, folder: Path, times: int, files: int) -> list[Path]:
-    """Copy the files of a folder so many times, joined to so many files; return these."""
+    """Copy files `times` times into a folder, joined to a number of files; return their paths."""
     paths = sorted(given.glob("*.warc.gz"))
     for number in range(times):
         for path in paths:
@@ -70,7 +70,7 @@ def copies(given: Path, folder: Path, times: int, files: int) -> list[Path]:
 
 
 def records_in(paths: list[Path]) -> int:
-    """Return how many records files have."""
+    """Return the number of records in files."""
     total = 0
     for path in paths:
         with path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Servers of captures that the benchmark asks, each a process, and what they cost."""
+"""CDX servers for the benchmark, each in a process, and measures of their cost."""
 
 import os
 import re
@@ -17,7 +17,7 @@ TOKEN = "benchmark"
 def nwx_server(
     options: Sequence[str], arguments: Sequence[str]
 ) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Give the port of a CDX server of nwx, and its process."""
+    """Yield the port of a CDX server of nwx, and its process."""
     command = [nwx_command(), *options, "cdx-server", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -31,7 +31,7 @@ def nwx_server(
 
 @contextmanager
 def pywb_server(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Give the port of pywb's CDX server, and its process."""
+    """Yield the port of pywb's CDX server, and its process."""
     port = free_port()
     command = [str(Path(sys.executable).with_name("warcserver")), "-p", str(port)]
     with peer(command, folder, port) as process:
@@ -40,7 +40,7 @@ def pywb_server(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
 
 @contextmanager
 def outback_server(jar: Path, folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """Give the port of an OutbackCDX whose data are in a new folder, and its process."""
+    """Yield the port of an OutbackCDX with data in a new folder, and its process."""
     folder.mkdir()
     port = free_port()
     command = ["java", "-Xmx512m", "-jar", str(jar.absolute()), "-d", ".", "-p", str(port)]
@@ -49,7 +49,7 @@ def outback_server(jar: Path, folder: Path) -> Iterator[tuple[int, subprocess.Po
 
 
 def free_port() -> int:
-    """Return a port that nobody listens at."""
+    """Return an unused port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -58,7 +58,7 @@ def free_port() -> int:
 
 @contextmanager
 def peer(command: Sequence[str], folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """Give the process of another server, once it listens."""
+    """Yield the process of another server, once it listens."""
     with subprocess.Popen(
         command, cwd=folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -85,7 +85,7 @@ def nwx_command() -> str:
 
 
 def tree_seconds(pid: int) -> float:
-    """Return how long a process and those that it started have kept processors busy."""
+    """Return the processor seconds of a process and its descendants."""
     return sum(map(processor_seconds, _tree(pid)))
 
 
@@ -97,13 +97,13 @@ def _tree(pid: int) -> Iterator[int]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return how long a process has kept processors busy."""
+    """Return the processor seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_megabytes(pid: int) -> float:
-    """Return the most memory that a process and those that it started have held."""
+    """Return the peak memory of a process and its descendants in MB."""
     kilobytes = 0
     for one in _tree(pid):
         found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{one}/status").read_text())
@@ -113,12 +113,12 @@ def peak_megabytes(pid: int) -> float:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the size of the files below a folder."""
+    """Return the bytes of the files below a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 Figures = dict[str, dict[str, float]]
-"""What was measured of a server or source, by its name."""
+"""Measured values of servers and sources, by name."""
 
 _COMPARED = (
     ("embedded", "bytes", 1.23),
@@ -130,11 +130,11 @@ _COMPARED = (
     ("embedded", "POST captures/s", 1),
     ("embedded", "load µs", None),
 )
-"""Names and figures, and the ratio to OutbackCDX to be reached: of bytes and times at most."""
+"""Names, figures and target ratios to OutbackCDX: the highest for bytes and times."""
 
 
 def print_comparison(figures: Mapping[str, Mapping[str, float]]) -> None:
-    """Print what nwx has next to OutbackCDX, with the ratios."""
+    """Print the figures of nwx next to OutbackCDX's, with the ratios."""
     print("| | nwx | OutbackCDX | ratio | goal |\n|---|---|---|---|---|")
     for name, figure, goal in _COMPARED:
         ours, peers = figures[name][figure], figures["OutbackCDX"][figure]

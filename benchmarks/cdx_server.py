@@ -1,18 +1,18 @@
-"""Look-ups, prefix queries and POSTs of the CDX server, beside pywb's and OutbackCDX.
+"""Look-ups, prefix queries and POSTs of the CDX server, compared with pywb's and OutbackCDX.
 
     python -m benchmarks.cdx_server [--captures 100000] [--clients 1 8] [--seconds 5]
         [--prefix 100000] [--post 20000] [--elastic [ADDRESS]] [--outback JAR]
         [--folder FOLDER]
 
-Exact look-ups are of URLs drawn at random: look-ups/s and the 95th percentile
-in milliseconds, for each number of clients; every client is a process with
-one connection that it keeps, and sends the headers of `requests`. The prefix
-query streams so many lines of one host. POSTs send so many lines in one
-request, into each engine, from one client and from two at once.
-With OutbackCDX a table says how nwx compares, by the figures of most clients.
-Servers are processes of their own, asked one after the other. pywb has the
-same ZipNum cluster as we have. OutbackCDX is asked where its jar is named: a
-release of it, or what `mvn package` makes of its sources.
+Exact look-ups use random URLs: look-ups/s and the 95th percentile in
+milliseconds, for each number of clients; every client is a process with one
+persistent connection, and sends the headers of `requests`. The prefix query
+streams `--prefix` lines of one host. POSTs send `--post` lines in one request
+to each engine, from one client and from two at once.
+With OutbackCDX, a table compares the figures for the most clients. Servers
+are separate processes, measured one after the other. pywb has the same ZipNum
+cluster as nwx. OutbackCDX is included if its jar is given: a release, or the
+result of `mvn package`.
 """
 
 import argparse
@@ -61,13 +61,13 @@ _HEADERS = "\r\n".join(
         "",
     )
 )
-"""What `requests` sends, and warcprox with it."""
+"""The headers sent by `requests`, which warcprox uses."""
 
 
 _POSTED_BYTES = 1 << 26
 _POSTING_CLIENTS = (1, 2)
 _COMPACTION_SECONDS = 10
-"""OutbackCDX compacts in the background, and does not tell when it has ended."""
+"""OutbackCDX compacts in the background without reporting its end."""
 
 
 def main() -> None:
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def run(given: argparse.Namespace, folder: Path, cluster: Path, index: Path, elastic: str) -> None:
-    """Ask each server in turn."""
+    """Measure each server, one after the other."""
     engines = {"embedded": str(folder / "archive")} | ({"elastic": elastic} if elastic else {})
     asked = "/web/cdx/ia?url={}"
     figures: Figures = {}
@@ -107,7 +107,7 @@ def run(given: argparse.Namespace, folder: Path, cluster: Path, index: Path, ela
             figures[name] = ask(f"nwx, {name}", port, asked, given, process.pid)
     if given.pywb:
         with pywb_server(folder) as (port, process):
-            # As one page of all blocks, which it would cut into pages of ten otherwise.
+            # Request all blocks as one page; the default is pages of ten.
             pywb = "/web/index?output=text&limit=1000000000&pageSize=1000000&url={}"
             ask("pywb, ZipNum", port, pywb, given, process.pid)
     if given.outback:
@@ -132,12 +132,12 @@ def ask(
 
 
 def url_of(number: int) -> str:
-    """Return one of the URLs that are captured."""
+    """Return a captured URL by number."""
     return f"http://site{number % SITES}.example/page/{number}"
 
 
 def write_index(folder: Path, captures: int, prefix_lines: int) -> Path:
-    """Write a sorted CDX of eleven fields: three captures a URL, and one host with many."""
+    """Write a sorted CDX of eleven fields: three captures per URL, and one host with many."""
     path = folder / "index.cdx"
     with path.open("w") as stream:
         for number in range(captures // 3):
@@ -161,7 +161,7 @@ def line_of(key: str, timestamp: str, url: str, number: int) -> str:
 
 
 def write_cluster(folder: Path, index: Path) -> Path:
-    """Write a CDX as a ZipNum cluster, as pywb reads it."""
+    """Write a CDX as a ZipNum cluster readable by pywb."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         index.open("rb") as lines,
@@ -183,7 +183,7 @@ def _blocks(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
 
 
 def load(place: str, index: Path) -> dict[str, float]:
-    """Load the captures of a CDX into an archive; return what that took."""
+    """Load the captures of a CDX into an archive; return the figures."""
     started, before = time.perf_counter(), children_seconds()
     command = ["--engine", place, "cdx-load", "--collection", "web", str(index)]
     subprocess.run([nwx_command(), *command], check=True, stdout=subprocess.DEVNULL)
@@ -199,7 +199,7 @@ def load(place: str, index: Path) -> dict[str, float]:
 
 
 def load_outback(port: int, index: Path, data: Path, pid: int) -> dict[str, float]:
-    """POST a CDX to OutbackCDX, some lines at a time, compact it, and return what that took."""
+    """POST a CDX to OutbackCDX, some lines at a time, compact it, and return the figures."""
     started, before = time.perf_counter(), tree_seconds(pid)
     lines = 0
     with index.open("rb") as stream, Client(port) as client:
@@ -244,7 +244,7 @@ def lookups(
 
 
 def look_up(port: int, address: str, urls: int, seconds: float, seed: int) -> list[float]:
-    """Return how long each look-up of one client took."""
+    """Return the times of the look-ups of one client."""
     chance = random.Random(seed)
     times = []
     with Client(port) as client:
@@ -259,7 +259,7 @@ def look_up(port: int, address: str, urls: int, seconds: float, seed: int) -> li
 
 
 class Client:
-    """A connection that is kept; as little work as can be, so that the server is measured."""
+    """A persistent connection, with minimal work in the client."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -274,11 +274,11 @@ class Client:
         self._socket.close()
 
     def get(self, target: str) -> bytes:
-        """Return the body of an answer."""
+        """Return the body of the answer to a GET."""
         return b"".join(self.stream(target))
 
     def stream(self, target: str) -> Iterator[bytes]:
-        """Stream the body of an answer."""
+        """Yield the pieces of the body of an answer."""
         self._socket.sendall(f"GET {target} HTTP/1.1\r\n{_HEADERS}\r\n".encode())
         # Or a server that sends an answer in two packets waits for us in between.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
@@ -302,7 +302,7 @@ class Client:
         self._stream.readline()
 
     def post(self, target: str, body: bytes) -> bytes:
-        """Return the answer to what is sent."""
+        """Return the answer to a POST."""
         head = f"POST {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
         self._socket.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         return self._stream.read(int(self._head()[b"content-length"]))
@@ -319,7 +319,7 @@ class Client:
 
 
 def prefix(name: str, port: int, address: str, lines: int, pid: int) -> dict[str, float]:
-    """Stream the captures of a host; return how fast, and print what memory the server took."""
+    """Stream the captures of a host; return the rate, and print the server's memory."""
     before, busy = peak_megabytes(pid), tree_seconds(pid)
     started = time.perf_counter()
     with Client(port) as client:
@@ -339,7 +339,7 @@ def prefix(name: str, port: int, address: str, lines: int, pid: int) -> dict[str
 
 
 def post(name: str, port: int, given: argparse.Namespace, pid: int) -> dict[str, float]:
-    """Send captures, a request from each client; return how fast they are stored at best."""
+    """Send captures in one request per client; return the best rate at which they are stored."""
     rates = []
     for clients in _POSTING_CLIENTS:
         with multiprocessing.get_context("spawn").Pool(clients) as pool:
@@ -359,7 +359,7 @@ def post(name: str, port: int, given: argparse.Namespace, pid: int) -> dict[str,
 
 
 def posted_lines(first: int, captures: int) -> bytes:
-    """Return lines of captures that nobody has sent yet."""
+    """Return lines of new captures."""
     lines = (
         line_of("-", "20200102030405", url_of(number), first + number) for number in range(captures)
     )
@@ -367,7 +367,7 @@ def posted_lines(first: int, captures: int) -> bytes:
 
 
 def send(port: int, body: bytes, captures: int) -> tuple[float, float]:
-    """POST lines; return when that began and ended."""
+    """POST lines; return the times of begin and end."""
     with Client(port) as client:
         started = time.monotonic()
         answer = client.post("/posted", body)

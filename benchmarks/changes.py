@@ -1,10 +1,10 @@
-"""How well changes of pages are told from noise, and how fast texts are compared.
+"""How well edits of pages are distinguished from noise, and how fast texts are compared.
 
     python -m benchmarks.changes
 
-Makes 500 pairs of versions of pages on 25 hosts. Each host has two to five kinds of noise of its
-own; in half of the pairs something was edited too. Prints the recall, the false alarms, and the
-core-hours of a million comparisons.
+Makes 500 pairs of versions of pages on 25 hosts. Each host has two to five kinds of noise; half
+of the pairs have an edit too. Prints the recall, the false alarms, and the core-hours of a million
+comparisons.
 """
 
 import random
@@ -43,7 +43,7 @@ _NOISE: tuple[Callable[[random.Random], str], ...] = (
 
 
 def _page(chance: random.Random) -> _Page:
-    """Return the lines of a page; one of them has a price."""
+    """Return the lines of a page, one with a price."""
     lines = [_words(chance, chance.randint(4, 40)) for _ in range(chance.randint(15, 60))]
     lines[len(lines) // 2] = f"admission {chance.randint(2, 40)} crowns for {_words(chance, 3)}"
     return lines
@@ -79,7 +79,7 @@ def _edited(page: _Page, chance: random.Random) -> _Page:
 
 
 def _pairs(chance: random.Random) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
-    """Yield each URL of a host with its pairs of versions, and whether something was edited."""
+    """Yield each URL of a host with its pairs of versions, and whether they have an edit."""
     kinds = chance.sample(_NOISE, chance.randint(2, 5))
     for _ in range(URLS):
         yield from _versions(kinds, chance)

@@ -1,9 +1,9 @@
-"""The explorer of a server that was just started, and pictures of charts.
+"""The explorer of a freshly started server, and pictures of charts.
 
-Serves the sample archive with an empty cache, asks for the explorer's page,
-the libraries that draw in browsers, and pictures of charts: others each time,
-and the same again. The peer draws the same pictures with vl-convert's own
-command-line form: a new process for each. Milliseconds.
+Serves the sample archive with an empty cache, and requests the explorer's
+page, the chart libraries for browsers, and pictures of charts: new ones each
+time, and the same again. The peer draws the same pictures with vl-convert's
+command line, a new process for each. Prints milliseconds.
 
     python -m benchmarks.charts [--pictures 10]
 """
@@ -32,7 +32,7 @@ sys.stdout.write(vl_convert.vegalite_to_svg(json.load(sys.stdin), allowed_base_u
 
 @contextmanager
 def server(archive: Path, cache: Path) -> Iterator[str]:
-    """Give the address of a server that has nothing at hand yet."""
+    """Yield the address of a server with empty caches."""
     process = subprocess.Popen(
         [str(BIN / "nwx"), "--engine", str(archive), "serve", "--port", "0", "--no-replay"],
         env={**os.environ, "NWX_CACHE": str(cache)},
@@ -59,7 +59,7 @@ def fetched(address: str) -> float:
 
 
 def drawn_by_peer(number: int) -> float:
-    """Return the milliseconds of a picture drawn by a process of its own."""
+    """Return the milliseconds of a picture drawn by a new process."""
     rows = [{"site": f"site {place}", "captures": place + number} for place in range(20)]
     axes = {"x": {"field": "captures", "type": "quantitative"}, "y": {"field": "site"}}
     spec = {"mark": "bar", "data": {"values": rows}, "encoding": axes}
@@ -70,7 +70,7 @@ def drawn_by_peer(number: int) -> float:
 
 
 def main() -> None:
-    """Measure a server that was just started, and one that was started again."""
+    """Measure a server after its first start, and after a restart."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", type=int, default=8)
     number = min(parser.parse_args().pictures, len(CRITERIA))
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def measure(address: str, number: int) -> None:
-    """Print what the requests to a server take."""
+    """Print the times of the requests to a server."""
     pictures = [f"{address}/explore/chart.svg?by={name}" for name in CRITERIA[:number]]
     print(f"  page                      {fetched(f'{address}/explore'):6.0f}")
     print(f"  page again                {fetched(f'{address}/explore'):6.0f}")

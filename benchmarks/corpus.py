@@ -1,4 +1,4 @@
-"""Synthetic archives: words, sites and dates with the spread of real ones."""
+"""Synthetic archives: words, sites and dates distributed as in real ones."""
 
 import random
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _STATUSES = ((200, 88), (404, 8), (301, 3), (500, 1))
 
 
 class Words:
-    """A vocabulary whose words are drawn with Zipf's frequencies."""
+    """A vocabulary with Zipf-distributed words."""
 
     def __init__(self, size: int, random_source: random.Random) -> None:
         letters = "abcdefghijklmnopqrstuvwxyz"
@@ -28,12 +28,12 @@ class Words:
         self._weights = list(accumulate(1 / rank for rank in range(1, size + 1)))
 
     def draw(self, count: int, random_source: random.Random) -> list[str]:
-        """Return so many words, frequent ones often."""
+        """Return `count` random words by their frequencies."""
         return random_source.choices(self.words, cum_weights=self._weights, k=count)
 
 
 def batches(documents: int, words: Words, seed: int = 1, size: int = 1000) -> Iterator[Batch]:
-    """Yield an archive of so many documents, three in ten of them captured more than once."""
+    """Yield batches of documents, three in ten of them captured more than once."""
     source = random.Random(seed)
     made: list[Document] = []
     dates: list[Dates] = []

@@ -1,13 +1,13 @@
-"""What asking us costs a crawl, and what it saves.
+"""Cost and savings of crawl-time deduplication.
 
     python -m benchmarks.crawl_dedup [--captures 1000000] [--lookups 2000] [--pages 400]
 
-First the median and the 95th percentile, in milliseconds over HTTP, of the
-question that warcprox asks (`/cdx/hex`) and of `/dedup` for one URL and
-for any, one after the other, half of them about what is held. Then the
-seconds that a crawl of a local site through the real warcprox takes
-without deduplication and with, and the bytes that it writes. Both on
-`--engine`: a new folder, or the address of an Elasticsearch.
+First the median and the 95th percentile, in milliseconds over HTTP, of
+warcprox's question (`/cdx/hex`) and of `/dedup` for one URL and for any,
+one after the other, half of them about stored payloads. Then the seconds of
+a crawl of a local site through the real warcprox without and with
+deduplication, and the bytes that it writes. Both on `--engine`: a new folder,
+or the address of an Elasticsearch.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def made(number: int) -> Capture:
-    """Return a capture by its number: URLs and payloads both come again."""
+    """Return a capture by number: both URLs and payloads repeat."""
     url = f"http://www.site{number % _SITES}.example/path/{number * 7 // 10}.html"
     payload = hashlib.sha1(str(number * 2 // 3).encode()).digest()
     digest = f"sha1:{b32encode(payload).decode()}"
@@ -84,7 +84,7 @@ def made(number: int) -> Capture:
 
 
 def fill(settings: Settings, count: int) -> None:
-    """Write captures and say how long that took."""
+    """Write captures and print the time."""
     started = time.perf_counter()
     with open_engine(settings) as engine:
         engine.create()
@@ -100,7 +100,7 @@ def _batches(count: int) -> Iterator[Sequence[Capture]]:
 
 
 def look_up(service: str, captures: int, count: int) -> None:
-    """Print how long answers take."""
+    """Print the times of look-ups."""
     chance = random.Random(3)
     asked = [made(chance.randrange(2 * captures)) for _ in range(count + _WARM_UP)]
     print(f"{'look-ups, ms':28}{'median':>9}{'95 %':>9}")
@@ -123,7 +123,7 @@ def _dedup(one: Capture, scope: str) -> str:
 
 
 def _timed(service: str, targets: list[str]) -> list[float]:
-    """Return the milliseconds that each answer took, in order of size."""
+    """Return the milliseconds of each answer, sorted."""
     parts = urlsplit(service)
     connection = HTTPConnection(parts.hostname or "", parts.port)
     took = []
@@ -140,7 +140,7 @@ def _timed(service: str, targets: list[str]) -> list[float]:
 
 
 def crawl_twice(place: Place, service: str, pages: int) -> None:
-    """Print what a second crawl takes and writes without asking, and asking."""
+    """Print time and bytes of a second crawl without and with deduplication."""
     with running_site(pages) as site:
         crawled(place, site, "first", "--dedup-db-file", "/dev/null")
         place.load(place.folder / "first")
@@ -154,7 +154,7 @@ def crawl_twice(place: Place, service: str, pages: int) -> None:
 
 
 def crawled(place: Place, site: Site, name: str, *options: str) -> tuple[float, int]:
-    """Return how long a crawl took until warcprox had written all, and how many bytes that are."""
+    """Return the seconds of a crawl until warcprox has written everything, and the bytes."""
     folder = place.folder / name
     folder.mkdir()
     with warcprox(folder, *options) as proxy:

@@ -1,9 +1,9 @@
-"""dedup-cdx beside sort and mawk, polars and DuckDB, on one made CDX file, sorted and shuffled.
+"""dedup-cdx compared with sort and mawk, polars and DuckDB, on a sorted and a shuffled CDX file.
 
-Makes a CDX file of 11 fields (30 % of its lines are duplicates), runs each
-tool on it in turn, checks that all found the same lines, and prints
-lines a second, processor time, the most memory of all processes together,
-and how nwx compares with the best of the others.
+Makes a CDX file of 11 fields (30 % of its lines are duplicates), runs the
+tools on it alternately, checks that all find the same lines, and prints lines
+per second, processor time, the peak memory of all processes together, and the
+ratio of nwx to the best of the others.
 
     python -m benchmarks.dedup_cdx --lines 10000000
 """
@@ -69,7 +69,7 @@ connection.execute(f'''
 
 
 def made_lines(count: int) -> Iterator[str]:
-    """Yield CDX lines in the order of their bytes."""
+    """Yield CDX lines in byte order."""
     chance = random.Random(7)
     days = [
         f"{year}{month:02}{day:02}"
@@ -123,7 +123,7 @@ def make(path: Path, count: int) -> None:
 
 
 def shuffle(source: Path, target: Path) -> None:
-    """Write the lines of a file in random order, in memory bounded by spreading them first."""
+    """Write the lines of a file in random order, with bounded memory by partitioning first."""
     chance = random.Random(8)
     parts = max(1, source.stat().st_size >> 29)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
@@ -145,7 +145,7 @@ def shuffle(source: Path, target: Path) -> None:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a run took, and what it found."""
+    """The times and the result of a run."""
 
     name: str
     seconds: float
@@ -155,7 +155,7 @@ class Figure:
 
 
 def run(name: str, command: list[str], output: Path) -> Figure:
-    """Run a command and return what it took; its output is checked and removed."""
+    """Run a command and return its figures; its output is checked and removed."""
     begun = time.perf_counter()
     process = subprocess.Popen(command)
     watch = FamilyWatch(process.pid)
@@ -169,14 +169,14 @@ def run(name: str, command: list[str], output: Path) -> Figure:
 
 
 def warm(path: Path) -> None:
-    """Read a file, so that each tool finds as much of it in the system's cache."""
+    """Read a file, so that the system's cache is equal for all tools."""
     with path.open("rb", buffering=0) as stream:
         while stream.read(1 << 22):
             pass
 
 
 def fingerprint(path: Path) -> tuple[int, str]:
-    """Return how many lines a file has and a sum that their order does not change."""
+    """Return the number of lines in a file, and an order-independent checksum."""
     total = count = 0
     with path.open("rb") as stream:
         for line in stream:
@@ -200,13 +200,13 @@ def commands(source: Path, order: str, folder: Path) -> Iterator[tuple[str, list
     yield ("mawk" if order == "sorted" else "sort, mawk"), ["sh", "-c", peer], output
     polars = [python, "-c", POLARS, str(source), str(output), order]
     yield "polars", [*polars, "exact"], output
-    # by a hash of 64 bits alone: two captures with one hash would be taken for one
+    # by a 64-bit hash only: captures with a hash collision would count as one
     yield "polars, hash", [*polars, "hash"], output
     yield "DuckDB", [python, "-c", DUCKDB, str(source), str(output), str(folder)], output
 
 
 def compare(source: Path, order: str, lines: int, folder: Path, repeats: int, only: str) -> bool:
-    """Run all tools on a file, print what they took, and return whether all agree."""
+    """Run all tools on a file, print their figures, and return whether all agree."""
     best: dict[str, Figure] = {}
     for _ in range(repeats):
         for name, command, output in commands(source, order, folder):

@@ -1,8 +1,8 @@
-"""HGET by 8 clients without pipelining: nwx dedup-server, and redis-server beside it.
+"""HGET by 8 clients without pipelining: nwx dedup-server compared with redis-server.
 
     python -m benchmarks.dedup_server [--hashes 10000000] [--questions 100000]
 
-Needs redis-server and redis-benchmark. Prints the questions a second, the latencies of
+Needs redis-server and redis-benchmark. Prints questions per second, the latencies of
 redis-benchmark in milliseconds, and the resident memory of each server.
 """
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def digest(number: int) -> bytes:
-    """Return the digest of a number, as redis-benchmark writes it."""
+    """Return the digest of a number, in the form that redis-benchmark generates."""
     return b"%064d" % number
 
 
@@ -59,7 +59,7 @@ def fill(path: Path, hashes: int) -> None:
 
 
 def measure(name: str, port: int, pid: int, given: argparse.Namespace) -> None:
-    """Ask a server, and print what it did."""
+    """Measure a server, and print its figures."""
     field = "0" * 52 + "__rand_int__"
     arguments = ["-p", port, "-c", 8, "-n", given.questions, "-r", given.hashes]
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Kills and mutated files without end: whatever happens, work can be finished and archives agree.
+"""Endless kills and mutated files: work can always be finished, and archives stay consistent.
 
     python -m benchmarks.endurance --hours 8 [--files FOLDER ...] [--only kills|files]
     python -m benchmarks.endurance --only kills --seed 1234 --rounds 1
@@ -8,15 +8,15 @@ Kills: commands on small archives are killed by SIGKILL at random moments
 (the command, one of its children, or all), several times; then the work is
 finished, and its result is compared with that of undisturbed work and
 checked by `nwx check`. The workers of `nwx serve` and `nwx queue` are
-killed while clients ask. Store: loads, POSTs, imports and backups of one
-archive are killed (`benchmarks/endurance_store.py`), some 10 in a round.
+killed during requests. Store: loads, POSTs, imports and backups of one
+archive are killed (`benchmarks/endurance_store.py`), about 10 per round.
 
-Files: real files are changed at random (`benchmarks/mutated_files.py`) and
-go, many at a time, through `nwx import`, `check`, `cdx`, `dedup-cdx`,
-`dedup-warc`, `cdx-load` and `nwx.records`. None may end in a traceback, take more
-than MEMORY_BYTES or SECONDS, or leave an archive that does not agree.
+Files: real files are randomly changed (`benchmarks/mutated_files.py`) and
+processed, many at a time, by `nwx import`, `check`, `cdx`, `dedup-cdx`,
+`dedup-warc`, `cdx-load` and `nwx.records`. None may end with a traceback, take
+more than MEMORY_BYTES or SECONDS, or leave an inconsistent archive.
 
-Each round and each file has a seed; `--seed` of a failure repeats it.
+Each round and each file has a seed; `--seed` repeats a failure.
 """
 
 import argparse
@@ -45,11 +45,11 @@ _CODES = (0, 1)
 
 
 class FailedError(Exception):
-    """What should not be."""
+    """A failure found by a round."""
 
 
 def main() -> None:
-    """Go on until the time is over; the exit code is 1 after any failure."""
+    """Run rounds until the time is over; the exit code is 1 after any failure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=0, help="end after so many")
@@ -86,7 +86,7 @@ def _told(counts: Counter[str]) -> str:
 
 
 def _try(counts: Counter[str], seed: int, action: Callable[[Path], object]) -> bool:
-    """Return whether an action on a folder goes well; tell of its failure."""
+    """Run an action on a folder; report a failure, and return whether it succeeded."""
     folder = Path(tempfile.mkdtemp(prefix="nwx-endurance-"))
     try:
         action(folder)
@@ -101,7 +101,7 @@ def _try(counts: Counter[str], seed: int, action: Callable[[Path], object]) -> b
 
 
 def _file_round(counts: Counter[str], mutated: MutatedFiles, seeds: range) -> None:
-    """Try the files of these seeds together; after a failure their halves, down to one."""
+    """Try the files of these seeds together; after a failure try halves, down to one file."""
     if _try(counts, seeds[0], lambda folder: _try_files(mutated, seeds, folder)):
         return
     middle = len(seeds) // 2
@@ -141,7 +141,7 @@ def _run(archive: Path, *arguments: object, codes: tuple[int, ...] = _CODES) -> 
 
 
 def _read_records(files: Sequence[Path]) -> None:
-    """Read all records by the Python API, in a process that can be lost."""
+    """Read all records with the Python API, in a separate process that may crash."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""Commands and servers that are killed at random moments, and must end as undisturbed ones do."""
+"""Commands and servers killed at random moments; results must equal those of undisturbed ones."""
 
 import json
 import os
@@ -29,7 +29,7 @@ SAMPLE = CHECKOUT / "sample" / "archive"
 _WAIT_SECONDS = 180
 TOKEN = "secret"
 _NOTES = ".nwx-"
-"""Files with times in them, by which a command knows what it has done."""
+"""Prefix of files with timestamps, in which commands record their progress."""
 
 _WRITTEN = ("documents", "dates", "captures", "files")
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -46,7 +46,7 @@ _TIMES = ("leased_until", "number", "seconds", "time", "seen", "at", "began")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Commands on a copy of an archive, and what they write: indices, and files below a folder."""
+    """Commands on a copy of an archive, and their output: indices, and files below a folder."""
 
     archive: str
     commands: tuple[tuple[object, ...], ...]
@@ -55,7 +55,7 @@ class Work:
 
 
 class KilledWork:
-    """All works, their inputs in a folder, and the results of undisturbed ones."""
+    """All works, their inputs in a folder, and their results if undisturbed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -64,7 +64,7 @@ class KilledWork:
         self.works = self._works()
 
     def _inputs(self) -> None:
-        """Make files and archives that all rounds read."""
+        """Make the input files and archives for all rounds."""
         folder = self._folder
         made = [
             write_warc(folder / f"{number}.warc.gz", many_pages(120, start=number * 80))
@@ -131,7 +131,7 @@ class KilledWork:
         }
 
     def result(self, name: str) -> tuple[Any, list[float]]:
-        """Return what a work writes undisturbed, and the seconds of its commands."""
+        """Return the result of a work if undisturbed, and the seconds of its commands."""
         if name not in self._results:
             place, seconds = self._folder / "calm", []
             self.begin(self.works[name], place)
@@ -144,15 +144,15 @@ class KilledWork:
         return self._results[name]
 
     def begin(self, work: Work, place: Path) -> None:
-        """Make the folder in which a work is done."""
+        """Make the folder for a work."""
         place.mkdir(exist_ok=True)
         if work.archive:
             shutil.copytree(self._folder / work.archive, place / "archive")
 
     def round(self, seed: int, place: Path) -> Counter[str]:
-        """Do a work that is killed several times; return what happened, by name.
+        """Do a work that is killed several times; return counts of events by name.
 
-        Raises AssertionError where it ends otherwise than undisturbed work.
+        Raises AssertionError if its result differs from that of undisturbed work.
         """
         chance = random.Random(seed)
         name = chance.choice([*self.works, "serve", "queue"])
@@ -179,20 +179,20 @@ class KilledWork:
 
 
 def _dated(year: str, start: int) -> list[Page]:
-    """Return pages whose texts are the same in every year."""
+    """Return pages with the same texts in every year."""
     pages = many_pages(120, start=start)
     return [replace(page, timestamp=year + page.timestamp[4:]) for page in pages]
 
 
 def finished(place: Path, command: Sequence[object]) -> None:
-    """Run a command to its end, which must be a good one."""
+    """Run a command to its end; it must succeed."""
     ran = started(place, command)
     _, err = ran.communicate(timeout=_WAIT_SECONDS)
     assert ran.returncode == 0, f"{command}: code {ran.returncode}: {err.decode()[-3000:]}"
 
 
 def started(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]":
-    """Start a command on the archive of a folder, in a group of processes of its own."""
+    """Start a command on the archive of a folder, in a separate process group."""
     (place / "tmp").mkdir(exist_ok=True)
     return subprocess.Popen(
         [COMMAND, *map(str, command)],
@@ -212,7 +212,7 @@ def started(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]"
 
 
 def killed_once(place: Path, command: Sequence[object], how: str, after: float) -> int | None:
-    """Run a command and kill it, or a process of it, after seconds.
+    """Run a command and kill it, or one of its processes, after `after` seconds.
 
     Returns its exit code if it ended before, else None.
     """
@@ -239,7 +239,7 @@ def killed_once(place: Path, command: Sequence[object], how: str, after: float) 
     except subprocess.TimeoutExpired as error:
         os.killpg(process.pid, signal.SIGKILL)
         raise AssertionError(f"{command}, killed: {how}: does not end") from error
-    # Python tells when a process dies that it is just starting another from.
+    # Python reports if the process dies from which it is just starting another one.
     assert b"Traceback" not in err or b"multiprocessing/spawn" in err, (
         f"{command}, killed: {how}: {err.decode()[-3000:]}"
     )
@@ -269,7 +269,7 @@ def wait_for_end(group: int) -> None:
 
 
 def _written(work: Work, place: Path) -> dict[str, Any]:
-    """Return what a work has written, without times."""
+    """Return the output of a work, without timestamps."""
     found: dict[str, Any] = {}
     for index in work.indices:
         lines = run_nwx(place / "archive", "dump", index).json_lines
@@ -298,7 +298,7 @@ def _difference(found: dict[str, Any], expected: dict[str, Any]) -> str:
 
 
 def ask_server(address: str, path: str, data: bytes | None = None) -> bytes:
-    """Return an answer without what differs each time."""
+    """Return an answer without values that differ each time."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with _OPENER.open(urllib.request.Request(address + path, data, headers), timeout=60) as answer:
         found: bytes = answer.read()
@@ -306,7 +306,7 @@ def ask_server(address: str, path: str, data: bytes | None = None) -> bytes:
 
 
 def _served_round(chance: random.Random, name: str, archive: Path, place: Path) -> Counter[str]:
-    """Kill workers of a server while clients ask; return counts."""
+    """Kill workers of a server during requests of clients; return counts."""
     place.mkdir(exist_ok=True)
     shutil.copytree(archive, place / "archive")
     options = ["--port", 0, "--workers", 2, *["--no-replay"] * (name == "serve")]
@@ -341,7 +341,7 @@ def _served_round(chance: random.Random, name: str, archive: Path, place: Path) 
 
 
 class _Clients:
-    """Clients that ask until the end, each question by a connection of its own."""
+    """Clients that send requests until the end, each over a new connection."""
 
     def __init__(self, name: str, address: str) -> None:
         self.counts: Counter[str] = Counter()
@@ -354,7 +354,7 @@ class _Clients:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Ask by four threads meanwhile."""
+        """Send requests from four threads during the block."""
         threads = [threading.Thread(target=self._go_on, args=(n,)) for n in range(4)]
         for thread in threads:
             thread.start()
@@ -364,7 +364,7 @@ class _Clients:
             thread.join()
 
     def check(self) -> None:
-        """Raise AssertionError after a wrong answer, now or before."""
+        """Raise AssertionError if an answer is or was wrong."""
         for path, expected in self._expected.items():
             assert ask_server(self._address, path) == expected, path
         assert not self._wrong, self._wrong[:5]

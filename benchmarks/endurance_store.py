@@ -1,8 +1,8 @@
 """Loads, POSTs, imports and backups of one archive, killed while others write and read.
 
-After each kill every load and every POST is there as a whole or not at all, what was acknowledged
-is there, indices agree, and each backup that has its name is a whole archive with what was
-acknowledged before it.
+After each kill, every load and POST is stored completely or not at all, all acknowledged captures
+are stored, indices agree, and each backup with its final name is a complete archive with all
+captures acknowledged before it.
 """
 
 import random
@@ -39,16 +39,16 @@ _LOADED, _POSTED = (1, 3_000, 40_000), (1, 200, 2_000)
 _SIZE = re.compile(r"-(\d+)\.warc\.gz")
 _LETTERS = str.maketrans("0123456789", "ABCDEFGHIJ")
 _LEAST_SECONDS = 0.1
-"""Commands are killed after so many seconds, and before they ended last time."""
+"""Commands are killed after at least this time, and before their last run time has passed."""
 
 
 class KilledStore:
-    """Rounds of kills, each with an archive of its own."""
+    """Rounds of kills, each with a new archive."""
 
     def round(self, seed: int, place: Path) -> Counter[str]:
-        """Kill what writes to an archive several times; return what happened, by name.
+        """Kill writers of an archive several times; return counts of events by name.
 
-        Raises AssertionError where something acknowledged is lost, or something half shows.
+        Raises AssertionError if acknowledged captures are lost, or partial writes are visible.
         """
         return _Round(random.Random(seed), place).run()
 
@@ -58,9 +58,9 @@ class _Round:
         self._chance, self._place = chance, place
         self._counts: Counter[str] = Counter()
         self._known: dict[str, int] = {}
-        """The captures of each file that are acknowledged to be there."""
+        """The number of acknowledged captures of each file."""
         self._before: dict[str, set[str]] = {}
-        """What was acknowledged before each backup."""
+        """The files acknowledged before each backup."""
         self._took: dict[str, float] = {}
 
     def run(self) -> Counter[str]:
@@ -102,12 +102,12 @@ class _Round:
         return met
 
     def _disturbed(self, command: tuple[object, ...], name: str, size: int) -> bool:
-        """Run a command that may be killed; note what it acknowledges by ending well."""
+        """Run a command that may be killed; if it succeeds, its captures are acknowledged."""
         kind, how = str(command[0]), self._chance.choice(("command", "all"))
         after = self._chance.uniform(_LEAST_SECONDS, self._took.get(kind, 1.0))
         began = time.monotonic()
         code = killed_once(self._place, command, how, after)
-        if code is not None:  # 1 where another writer kept it from its work
+        if code is not None:  # 1 if another writer blocked it
             self._took[kind] = time.monotonic() - began
         if code == 0 and size:
             self._known[name] = size
@@ -130,7 +130,7 @@ class _Round:
         for name, number in found.items():
             size = _SIZE.search(name)
             assert size, name
-            # An import shows records as it reads them: the ledger says how far it is.
+            # Imported records are visible at once: the ledger has the progress.
             is_whole = number == int(size[1]) or name.startswith("imported")
             assert is_whole and number <= int(size[1]), f"{number} captures of {name}"
         with open_engine(Settings(engine=str(archive)), read_only=True) as engine:
@@ -138,7 +138,7 @@ class _Round:
         assert not faults, faults[:5]
 
     def _end(self) -> None:
-        """Do all killed imports again, make a backup, restore it, and compare."""
+        """Repeat all killed imports, make a backup, restore it, and compare."""
         files = sorted(self._place.glob("imported*"))
         if files:
             finished(self._place, ("import", "--jobs", 1, *files))
@@ -152,7 +152,7 @@ class _Round:
 
 
 def _lines(path: Path, file: str, number: int) -> Path:
-    """Write CDX lines of captures that are all in one file."""
+    """Write CDX lines of captures in a single file."""
     path.write_bytes(_text(file, number))
     return path
 
@@ -167,13 +167,13 @@ def _text(file: str, number: int) -> bytes:
 
 
 def _captures(archive: Path) -> Counter[str]:
-    """Return how many captures there are of each file."""
+    """Return the number of captures of each file."""
     with open_engine(Settings(engine=str(archive)), read_only=True) as engine:
         return Counter(row.filename for row in engine.cdx_rows(CdxSpan("", "\U0010ffff")))
 
 
 class _Poster:
-    """A CDX server, and a client that sends it captures until the end."""
+    """A CDX server, and a client that sends captures to it until the end."""
 
     def __init__(self, place: Path, seed: int) -> None:
         self._place, self._chance = place, random.Random(seed)
@@ -183,7 +183,7 @@ class _Poster:
 
     @contextmanager
     def posting(self) -> Iterator[None]:
-        """Send captures meanwhile."""
+        """Send captures during the block."""
         self._start()
         thread = threading.Thread(target=self._go_on)
         thread.start()
@@ -198,12 +198,12 @@ class _Poster:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Wait for the answer to what was sent, and send nothing meanwhile."""
+        """Wait for the answer to the current request, and send nothing during the block."""
         with self._sending:
             yield
 
     def kill(self) -> bool:
-        """Kill the server with all of its workers, whatever it is doing, and start another."""
+        """Kill the server with all its workers at any moment, and start another one."""
         self._process.kill()
         self._process.communicate(timeout=60)
         wait_for_end(self._process.pid)
@@ -229,7 +229,7 @@ class _Poster:
                     ask_server(self._address, "/posted", _text(name, size))
                     self.acknowledged.add(name)
                 except urllib.error.HTTPError as error:
-                    if error.code != 503:  # another writes for long
+                    if error.code != 503:  # another process is writing for long
                         self._wrong.append(f"{error.code}: {error.read()[:300]!r}")
                 except (OSError, HTTPException):
                     time.sleep(0.1)  # the server was killed

@@ -1,4 +1,4 @@
-"""Loading an exclusion list and asking it, beside a set of strings in memory.
+"""Loading an exclusion list and looking up captures, compared with a set of strings.
 
 python benchmarks/exclusion.py --lines 5000000
 """
@@ -16,7 +16,7 @@ ASKED = 200_000
 
 
 def main() -> None:
-    """Make a list, load it both ways, and ask for captures that are on it and that are not."""
+    """Make a list, load it both ways, and look up captures on the list and others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lines", type=int, default=5_000_000)
     parser.add_argument("--no-set", action="store_true", help="leave out the set, for long lists")

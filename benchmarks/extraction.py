@@ -1,11 +1,11 @@
-"""Pages a second of nwx's extraction beside BeautifulSoup with lxml, in one process, in turns.
+"""Pages per second of nwx's extraction and of BeautifulSoup with lxml, alternately in one process.
 
-Both give title, visible text, headings, description, absolute links with
-their texts, language and signature; the last two by the same functions.
-`--parser bs4` and parsing alone stand beside for scale. The best of
-several rounds counts, in processor time, since other work disturbs.
+Both extract title, visible text, headings, description, absolute links with
+their texts, language and signature; the last two with the same functions.
+`--parser bs4` and parsing alone are measured for scale. The best of several
+rounds counts, in processor time, because of other load.
 
-    python benchmarks/extraction.py                    # on pages made here
+    python benchmarks/extraction.py                    # on generated pages
     python benchmarks/extraction.py FILE.warc.gz …     # on the HTML of these
     python benchmarks/extraction.py --quality FILE …   # all text against long lines
 """
@@ -34,7 +34,7 @@ SKIPPED = ("script", "style", "noscript", "template")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as archived."""
+    """An archived page."""
 
     url: str
     content_type: str
@@ -42,7 +42,7 @@ class Page:
 
 
 def made_pages(count: int, words: Words, source: random.Random) -> Iterator[Page]:
-    """Yield pages of about 70 KB: a menu, scripts, 160 links, prose in a table of old."""
+    """Yield pages of about 70 KB: a menu, scripts, 160 links, prose in old table markup."""
     for number in range(count):
         title = " ".join(words.draw(6, source))
         menu = "".join(
@@ -74,7 +74,7 @@ def _section(words: Words, source: random.Random) -> str:
 
 
 def archived_pages(files: list[Path]) -> Iterator[Page]:
-    """Yield the HTML responses of WARC files; what cannot be read is left out."""
+    """Yield the HTML responses of WARC files; unreadable records are skipped."""
     for path in files:
         with path.open("rb") as stream:
             try:
@@ -95,7 +95,7 @@ def _responses(stream: object) -> Iterator[Page]:
 
 
 def with_nwx(page: Page, parser: str = "fast") -> object:
-    """Return what nwx says of a page."""
+    """Return the fields that nwx extracts from a page."""
     return extract(
         page.data,
         url=page.url,
@@ -106,7 +106,7 @@ def with_nwx(page: Page, parser: str = "fast") -> object:
 
 
 def with_soup(page: Page) -> object:
-    """Return the same fields as a plain program with BeautifulSoup finds them."""
+    """Return the same fields, extracted by a plain program with BeautifulSoup."""
     soup = BeautifulSoup(page.data, "lxml")
     title = soup.title.get_text() if soup.title else ""
     found = soup.find("meta", attrs={"name": "description"})
@@ -129,7 +129,7 @@ def with_soup(page: Page) -> object:
 
 
 def parse_alone(page: Page) -> object:
-    """Return the tree that everything else is read from."""
+    """Return the parsed tree only."""
     return LexborHTMLParser(decode(page.data, page.content_type))
 
 
@@ -142,7 +142,7 @@ WAYS: dict[str, Callable[[Page], object]] = {
 
 
 def compare(pages: list[Page], rounds: int) -> None:
-    """Print pages a second of each way and its ratio to BeautifulSoup."""
+    """Print pages per second of each way and its ratio to BeautifulSoup."""
     size = sum(len(page.data) for page in pages) / len(pages)
     print(f"{len(pages)} pages of {size / 1000:.0f} KB each")
     best = dict.fromkeys(WAYS, float("inf"))
@@ -158,7 +158,7 @@ def compare(pages: list[Page], rounds: int) -> None:
 
 
 def quality(pages: list[Page]) -> None:
-    """Print how often the declared language is found, in all text and in its long lines."""
+    """Print how often the declared language is detected, from all text and from long lines."""
     for name, chosen in (("all text", lambda text: text), ("long lines", prose)):
         right = wrong = unsure = 0
         for page in pages:

@@ -1,11 +1,11 @@
-"""Building the combinations of facets beside DuckDB, on the same captures and groupings.
+"""Building facet combinations with nwx and DuckDB, from the same captures and groupings.
 
-Makes captures by chance as Parquet and computes from them, each in a
-process of its own, all combinations of the 64 groupings with at least
---min-captures captures: captures, unique documents, unique URLs and bytes
-(nwx also the bytes of the unique documents, and its columns). DuckDB does it
-with GROUPING SETS and with one query a grouping. All must find the same.
-Then a month more is added, and what is stored is set beside all combinations.
+Makes random captures as Parquet and computes from them, each in a separate
+process, all combinations of the 64 groupings with at least --min-captures
+captures: captures, unique documents, unique URLs and bytes (nwx also the bytes
+of unique documents, and its columns). DuckDB uses GROUPING SETS, and one query
+per grouping. All must find the same. Then another month is added, and the
+stored combinations are compared with all combinations.
 
     python -m benchmarks.facets_build --captures 10000000
 """
@@ -50,7 +50,7 @@ FROM read_parquet('{files}', hive_partitioning = false)
 
 
 def nwx(folder: Path, work: Path, least: int) -> dict[str, Any]:
-    """Build with nwx and return how many combinations, and a sum over all their features."""
+    """Build with nwx; return the number of combinations and the sum of all their features."""
     from nwx.engine.facet_store import BlobFolder
     from nwx.facets.builds.build import FacetBuildOptions, build_facets
     from nwx.facets.builds.sources import ParquetSource
@@ -79,7 +79,7 @@ def grouping_sets(folder: Path, work: Path, least: int) -> dict[str, Any]:
 
 
 def query_a_grouping(folder: Path, work: Path, least: int) -> dict[str, Any]:
-    """Compute all groupings with a query of DuckDB each."""
+    """Compute each grouping with a separate query of DuckDB."""
     queries = [
         f"SELECT {COUNTED} FROM captures GROUP BY {', '.join(('status', *some))}"
         f" HAVING captures >= {least}"
@@ -96,7 +96,7 @@ def _asked(folder: Path, work: Path, queries: list[str]) -> dict[str, Any]:
     bounds = " ".join(f"WHEN content_length < {end} THEN {n}" for n, end in enumerate(SIZES))
     size = f"CASE {bounds} ELSE {len(SIZES)} END"
     connection.execute(CAPTURES.format(size=size, files=f"{folder}/*/*.parquet"))
-    # Read once, as nwx does: all queries are of the table then.
+    # Read the files once, as nwx does: all queries then use the table.
     connection.execute("CREATE TABLE held AS SELECT * FROM captures")
     found = [0, 0, 0, 0, 0]
     for query in queries:
@@ -118,7 +118,7 @@ WAYS: dict[str, Callable[[Path, Path, int], dict[str, Any]]] = {
 
 
 def run_one(way: str, folder: Path, work: Path, least: int) -> None:
-    """Do it one way in this process, and print what came out of it as JSON."""
+    """Compute in one way in this process, and print the result as JSON."""
     began = time.monotonic()
     found = WAYS[way](folder, work, least)
     seconds = time.monotonic() - began
@@ -127,7 +127,7 @@ def run_one(way: str, folder: Path, work: Path, least: int) -> None:
 
 
 def measured(way: str, folder: Path, work: Path, least: int) -> dict[str, Any]:
-    """Return the time, the memory and the sums of one way, in a process of its own."""
+    """Return the time, the memory and the sums of one way, run in a separate process."""
     command = [sys.executable, "-m", "benchmarks.facets_build", "--one", way]
     command += ["--folder", str(folder), "--work", str(work), "--min-captures", str(least)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -168,7 +168,7 @@ def main() -> None:
 
 
 def compare(folder: Path, captures: int, least: int, skip: list[str]) -> None:
-    """Run all ways on the same captures, and print how they compare."""
+    """Run all ways on the same captures, and print a comparison."""
     data = folder / "captures"
     write_captures(data, captures)
     print(f"{captures:,} captures, combinations of at least {least}")
@@ -195,7 +195,7 @@ def compare(folder: Path, captures: int, least: int, skip: list[str]) -> None:
 
 
 def add_a_month(data: Path, folder: Path, least: int) -> None:
-    """Print how long it takes to add the last month to a build of those before it."""
+    """Print the time to add the last month to a build of the months before."""
     last = sorted(data.iterdir())[-1]
     aside = folder / last.name
     last.rename(aside)

@@ -1,7 +1,7 @@
-"""Captures by chance, spread as in real archives, as an export in Parquet.
+"""Random captures, distributed as in real archives, as a Parquet export.
 
-Sites follow Zipf's law; URLs are captured again month after month, and three
-times in four nothing has changed by then; a few payloads are on many sites.
+Sites follow Zipf's law; URLs are captured again every month, unchanged three
+times in four; a few payloads are on many sites.
 """
 
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ _TLDS = ("com", "org", "net", "fr", "de", "uk", "dk", "it", "es", "pt")
 
 
 def sites_of(captures: int) -> int:
-    """Return how many sites so many captures are of."""
+    """Return the number of sites for a number of captures."""
     return max(50, captures // 300)
 
 
 def write_captures(folder: Path, captures: int, seed: int = 1) -> None:
-    """Write so many captures of twelve months, a folder a month."""
+    """Write captures of twelve months, with one folder per month."""
     chance = np.random.default_rng(seed)
     urls = _Urls(chance, captures)
     for month in range(MONTHS):
@@ -48,7 +48,7 @@ def _pieces(size: int) -> Iterator[int]:
 
 
 class _Urls:
-    """The URLs of an archive, each of a site, of a type, and with a payload for each month."""
+    """The URLs of an archive, each with a site, a type, and a payload for each month."""
 
     def __init__(self, chance: np.random.Generator, captures: int) -> None:
         self._chance = chance
@@ -115,7 +115,7 @@ def _named(frame: pl.DataFrame, month: int, file: str) -> pl.DataFrame:
 
 
 def _sizes(payload: Array) -> Array:
-    """Return the bytes of payloads, each always the same."""
+    """Return the bytes of payloads; deterministic."""
     mixed = (payload * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
     return (10 ** (2 + 5 * (mixed / 2**24) ** 1.5)).astype(np.int64)
 
@@ -126,7 +126,7 @@ def _drawn(chance: np.random.Generator, weights: Array, size: int) -> Array:
 
 
 def read_captures(folder: Path) -> Iterator[list[Capture]]:
-    """Give the captures of such an export in stretches, as an import writes them."""
+    """Yield the captures of such an export in batches, as written by an import."""
     for path in sorted(folder.rglob("*.parquet")):
         for frame in pl.read_parquet(path).iter_slices(_WRITTEN_AT_ONCE):
             yield [_capture(row) for row in frame.iter_rows(named=True)]

@@ -1,4 +1,4 @@
-"""Facet questions drawn at random from the captures they are about."""
+"""Random facet questions, drawn from the captures they are about."""
 
 import random
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def values_of(row: dict[str, Any]) -> dict[Criterion, str]:
 
 
 class Drawing:
-    """Questions about values as they are in rows, common ones more often than others."""
+    """Draws questions about values in rows, frequent ones more often than others."""
 
     def __init__(self, rows: Sequence[dict[str, Any]], seed: int) -> None:
         self._rows = list(map(values_of, rows))
@@ -57,7 +57,7 @@ class Drawing:
         return FacetQuestion(where, by, Feature.CAPTURES, limit=_TOP)
 
     def combination(self) -> tuple[FacetCondition, ...]:
-        """Return the conditions of a combination that some capture has."""
+        """Return the conditions of a combination with at least one capture."""
         some = self._some(CUBE, self._chance.randrange(len(CUBE) + 1))
         return self._exact(self._row(), (Criterion.STATUS, *some))
 

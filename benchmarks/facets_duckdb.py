@@ -13,7 +13,7 @@ COUNTED_FEATURES = ("captures", "unique_documents", "unique_urls", "bytes")
 
 _COUNTED = "count(*) AS captures, count(DISTINCT document), count(DISTINCT url), sum(size_bytes)"
 _ORDERS = {one: one.definition.values for one in (Criterion.SIZE, Criterion.DEPTH)}
-"""Criteria that are numbers there: the places of their values."""
+"""Criteria that are numbers in DuckDB: the positions of their values."""
 _SIZE_ENDS = (1, 1229, 15_360, 153_600, 1_468_007, 15_728_640, 125_829_120)
 
 _VIEW = """
@@ -31,7 +31,7 @@ FROM read_parquet('{files}', hive_partitioning = false)
 
 
 class Peer:
-    """DuckDB with two threads, and Parquet files that have the criteria as columns."""
+    """DuckDB with two threads, and Parquet files with criteria as columns."""
 
     def __init__(self, export: Path, folder: Path, memory: str) -> None:
         settings = {"memory_limit": memory, "temp_directory": str(folder / "spill"), "threads": 2}
@@ -65,7 +65,7 @@ class Peer:
         return [_named(row, question.by) for row in rows]
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._connection.close()
 
 

@@ -1,17 +1,17 @@
-"""Facet questions answered, beside DuckDB's count(distinct) on Parquet of the same captures.
+"""Facet answers compared with DuckDB's count(distinct) on Parquet files of the same captures.
 
-Makes captures by chance, loads them into an archive and builds its facets;
-DuckDB gets Parquet files with the criteria as columns, a folder a month.
-Then both answer the same questions, drawn at random and mixed of large and
-small selections, spans, unions and lists, and must answer alike. Stored
-combinations are asked for apart. All times are medians and 95th
-percentiles in milliseconds, of one question after the other.
+Makes random captures, loads them into an archive and builds its facets;
+DuckDB gets Parquet files with the criteria as columns, one folder per month.
+Then both answer the same random questions, a mix of large and small
+selections, spans, unions and lists, and must agree. Stored combinations are
+measured separately. All times are medians and 95th percentiles in
+milliseconds, of one question after the other.
 
     python -m benchmarks.facets_questions --captures 10000000
 
-`--elastic` asks an Elasticsearch too, which is started for it, of
---elastic-captures: first before facets are built, then after. `--combinations
-1000` counts so many combinations again in plain Python.
+`--elastic` also measures an Elasticsearch, which is started for it, with
+--elastic-captures: before and after facets are built. `--combinations 1000`
+recounts that many combinations in plain Python.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def compare(folder: Path, settings: Settings, captures: int, given: argparse.Namespace) -> None:
-    """Ask one engine and DuckDB about the same captures."""
+    """Compare one engine with DuckDB on the same captures."""
     folder.mkdir()
     export = folder / "export"
     write_captures(export, captures)
@@ -96,7 +96,7 @@ def compare(folder: Path, settings: Settings, captures: int, given: argparse.Nam
 
 
 def sample(export: Path) -> list[dict[str, Any]]:
-    """Return rows of all months, at random."""
+    """Return random rows of all months."""
     files = sorted(export.rglob("*.parquet"))
     each = SAMPLE // len(files) + 1
     frames = (pl.read_parquet(path) for path in files)
@@ -109,7 +109,7 @@ def sample(export: Path) -> list[dict[str, Any]]:
 
 @contextmanager
 def loaded(settings: Settings, export: Path) -> Iterator[Engine]:
-    """Give an archive that holds the captures."""
+    """Yield an archive with the captures."""
     began = time.monotonic()
     with open_engine(settings) as engine:
         engine.create()
@@ -123,7 +123,7 @@ def loaded(settings: Settings, export: Path) -> Iterator[Engine]:
 
 @contextmanager
 def closing_peer(export: Path, folder: Path, memory: str) -> Iterator[Peer]:
-    """Give DuckDB with the captures."""
+    """Yield DuckDB with the captures."""
     peer = Peer(export, folder, memory)
     try:
         yield peer
@@ -132,7 +132,7 @@ def closing_peer(export: Path, folder: Path, memory: str) -> Iterator[Peer]:
 
 
 def ask(engine: Engine, peer: Peer, asked: Sequence[Asked]) -> None:
-    """Ask both all questions, and print the times of each kind and how they compare."""
+    """Ask both all questions, and print the times of each kind and their ratios."""
     facets = FacetAnswers(engine)
     ours, theirs = timed(facets.answer, asked), timed(peer.answer, asked)
     different = sum(not agree(own[2], other[2]) for own, other in zip(ours, theirs, strict=True))
@@ -159,9 +159,9 @@ def timed(answer: Ask, asked: Sequence[Asked]) -> list[tuple[str, float, Any]]:
 
 
 def agree(answer: FacetAnswer, rows: Sequence[tuple[Any, ...]]) -> bool:
-    """Tell whether an answer of ours has the numbers of DuckDB's rows.
+    """Return whether an answer of nwx has the numbers of DuckDB's rows.
 
-    Of values with as many captures, a list may have any last.
+    The last rows of a list may be any of several with the same number of captures.
     """
     if not answer.question.by:
         return features(answer.total) == rows[0]
@@ -176,7 +176,7 @@ def agree(answer: FacetAnswer, rows: Sequence[tuple[Any, ...]]) -> bool:
 
 
 def features(found: Any) -> tuple[int, ...]:
-    """Return the features that DuckDB counts too."""
+    """Return the features that are also counted with DuckDB."""
     return tuple(getattr(found, name) for name in COUNTED_FEATURES)
 
 
@@ -189,7 +189,7 @@ def show(name: str, found: Sequence[tuple[str, float, Any]]) -> None:
 
 
 def ask_stored(engine: Engine, drawing: Drawing, number: int) -> None:
-    """Ask for combinations by chance, and print the times of those that are stored."""
+    """Ask for random combinations, and print the times of stored ones."""
     asked = [("stored", FacetQuestion(drawing.combination())) for _ in range(number)]
     found = timed(FacetAnswers(engine).answer, asked)
     stored = [one for one in found if one[2].answered_by is AnsweredBy.STORED]
@@ -199,7 +199,7 @@ def ask_stored(engine: Engine, drawing: Drawing, number: int) -> None:
 
 
 def recount(engine: Engine, export: Path, drawing: Drawing, number: int) -> None:
-    """Count combinations by chance in plain Python, and compare."""
+    """Recount random combinations in plain Python, and compare."""
     drawn = {drawing.combination() for _ in range(number * 3)}
     wanted = random.Random(1).sample(sorted(drawn, key=str), min(number, len(drawn)))
     counted = count_plainly(export, wanted)
@@ -215,7 +215,7 @@ Where = tuple[FacetCondition, ...]
 
 
 class Tally:
-    """What is counted of a combination."""
+    """The counts of a combination."""
 
     def __init__(self) -> None:
         self.captures = self.bytes = 0
@@ -237,7 +237,7 @@ class Tally:
 
 
 def count_plainly(export: Path, wanted: Sequence[Where]) -> dict[Where, tuple[int, ...]]:
-    """Return the features of combinations, from one look at each capture."""
+    """Return the features of combinations, counted in one pass over the captures."""
     tallies: dict[tuple[Criterion, ...], dict[tuple[str, ...], Tally]] = defaultdict(dict)
     for where in wanted:
         names, values = key_of(where)
@@ -257,7 +257,7 @@ def count_plainly(export: Path, wanted: Sequence[Where]) -> dict[Where, tuple[in
 
 
 def key_of(where: Where) -> tuple[tuple[Criterion, ...], tuple[str, ...]]:
-    """Return the criteria of a combination in one order, and its values."""
+    """Return the criteria of a combination in a fixed order, and its values."""
     found = {condition.criterion: condition.values[0] for condition in where}
     names = tuple(name for name in (Criterion.STATUS, *CUBE) if name in found)
     return names, tuple(found[name] for name in names)

@@ -1,10 +1,10 @@
-"""What a date costs that is added to a document captured very often.
+"""The cost of adding a date to a document captured very often.
 
     python -m benchmarks.hot_url http://127.0.0.1:9200 [--most 100000] [--at-once 5000]
     python -m benchmarks.hot_url FOLDER
 
-Adds dates of an hour each to one document, on a server or in a new folder, until it has
-`--most`, and prints the time of one more on the way: the least of a few.
+Adds hourly dates to one document, on a server or in a new folder, up to `--most`, and prints the
+time of adding one more in between: the least of a few.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def dates(first: int, count: int) -> Dates:
-    """Return dates of an hour each."""
+    """Return hourly dates."""
     moments = (FIRST + timedelta(hours=first + number) for number in range(count))
     return Dates(KEY, tuple((one.strftime("%Y%m%d%H%M%S"), "news") for one in moments))
 

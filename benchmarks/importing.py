@@ -1,15 +1,14 @@
-"""Import beside a plain loop of warcio and BeautifulSoup into the same kind of index.
+"""Import compared with a plain loop of warcio and BeautifulSoup into the same kind of index.
 
-Makes WARC files (pages of 60 to 80 KB, an image for every second one; or
-takes those given), imports them in turn with nwx, with the loop, and with
-the loop in as many processes as nwx has, each into a new embedded archive,
-and prints captures and MB of WARC a second, the share of the one process
-that writes, the ratios, the most memory of all processes together for one
-file and for many, the time for what is imported already, and the size of
-the index beside that of the text. With `--elastic` it imports into both
-engines instead, and prints what the server takes of the processors. With
-`--digests` it compares imports with and without further digests, with
-`--enrich` with and without enrichers.
+Makes WARC files (pages of 60 to 80 KB, an image for every second one; or uses
+given ones), imports them alternately with nwx, with the loop, and with the
+loop in as many processes as nwx, each into a new embedded archive, and prints
+captures and MB of WARC per second, the share of the single writer process, the
+ratios, the peak memory of all processes together for one file and for many,
+the time for files already imported, and the sizes of index and text. With
+`--elastic` it imports into both engines instead, and prints the processor time
+of the server. With `--digests` it compares imports with and without additional
+digests, with `--enrich` with and without enrichers.
 
     python -m benchmarks.importing --files 8 --pages 150
     python -m benchmarks.importing /data/*.warc.gz
@@ -39,7 +38,7 @@ from nwx.warc.sources import expand
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What a run took; `writer` is the processor time of the one process that writes."""
+    """The figures of a run; `writer` is the processor time of the single writer process."""
 
     name: str
     seconds: float
@@ -135,7 +134,7 @@ def _print_ratios(figures: dict[str, Figure], jobs: int) -> None:
 
 
 def _print_crawled_again(folder: Path, nwx: Figure, options: argparse.Namespace) -> None:
-    """Pages that are there already, in the files of a crawl a year later."""
+    """Print the import of known pages, from the files of a crawl a year later."""
     later = folder / "later"
     later.mkdir()
     warcs = made_files(later, options.files, options.pages, year=2017)
@@ -169,7 +168,7 @@ def _print_memory(folder: Path, options: argparse.Namespace) -> None:
 
 
 def _compare_engines(options: argparse.Namespace, folder: Path, server: str) -> None:
-    """Import into both engines in turn."""
+    """Import into both engines alternately."""
     warcs = options.warcs or made_files(folder, options.files, options.pages)
     size = sum(Path(warc).stat().st_size for warc in warcs)
     found: dict[str, Figure] = {}
@@ -192,7 +191,7 @@ ADDED = ("digests", "enrich")
 
 
 def _compare_added(added: str, goal: int, options: argparse.Namespace, folder: Path) -> None:
-    """Import without and with further digests or enrichers, in turn."""
+    """Import without and with additional digests or enrichers, alternately."""
     warcs = options.warcs or made_files(folder, options.files, options.pages)
     size = sum(Path(warc).stat().st_size for warc in warcs)
     print(f"{len(warcs)} files, {size / 1e6:.0f} MB of WARC")
@@ -214,7 +213,7 @@ def _print_digests(archive: Path) -> None:
     print(f"{stats.entries:,} digests, {(stats.bytes or 0) / (stats.entries or 1):.0f} bytes each")
 
 
-# What is measured runs in a process of its own, so that its memory is its own.
+# Measured code runs in a separate process, so that its memory is separate.
 
 
 def _measured(
@@ -263,7 +262,7 @@ def _check(report: ImportReport) -> None:
 
 
 def _loop(options: argparse.Namespace) -> int:
-    from benchmarks.plain_loop import run_loop  # whose libraries nwx is not to load
+    from benchmarks.plain_loop import run_loop  # its libraries must not be loaded for nwx
 
     return run_loop(options.archive, options.warcs)
 

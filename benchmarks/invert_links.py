@@ -1,12 +1,11 @@
-"""Inverting links beside DuckDB, on the same documents and the same cells.
+"""Inverting links with nwx and with DuckDB, on the same documents and cells.
 
-Makes documents by chance with Zipf-distributed links as Parquet. Both count
-for each linked URL, in all, by year, by collection and by both, the
-distinct linking pages, hosts and domains, the first and last date, and the
-anchor texts with counts, and keep the links in the order of their targets.
-DuckDB is given urlkeys, hosts and domains; nwx works them out from URLs.
-Each runs in a process of its own, both must find the same. Then 1 % more
-documents are added to what nwx has.
+Makes random documents with Zipf-distributed links as Parquet. Both count for
+each linked URL, in total, by year, by collection and by both, the distinct
+linking pages, hosts and domains, the first and last date, and the anchor
+texts, and store the links ordered by target. DuckDB is given urlkeys, hosts
+and domains; nwx computes them from URLs. Each runs in a separate process, and
+both must find the same. Then 1 % more documents are added to the build of nwx.
 
     python -m benchmarks.invert_links --documents 1000000 --links 50
 """
@@ -108,7 +107,7 @@ def _with_links(flat: pl.DataFrame) -> pl.DataFrame:
 
 
 class ParquetDocuments:
-    """The documents of a folder of Parquet files as an archive gives them."""
+    """The documents in a folder of Parquet files, with the interface of an archive."""
 
     def __init__(self, folder: Path, store: Path) -> None:
         from nwx.engine.facet_store import BlobFolder
@@ -162,7 +161,7 @@ class ParquetDocuments:
 
 
 def nwx(data: Path, work: Path) -> dict[str, Any]:
-    """Invert with nwx; return sums over all that was counted."""
+    """Invert with nwx; return the sums of all counts."""
     from nwx.engine.inlinks.table import inlink_table
     from nwx.links.build import InlinkBuildOptions, invert_links
 
@@ -184,7 +183,7 @@ def nwx(data: Path, work: Path) -> dict[str, Any]:
 
 
 def duckdb(data: Path, work: Path) -> dict[str, Any]:
-    """Count with DuckDB; return sums over all that was counted."""
+    """Count with DuckDB; return the sums of all counts."""
     import duckdb
 
     settings = {"memory_limit": MEMORY, "temp_directory": str(work / "spill"), "threads": 2}
@@ -213,7 +212,7 @@ def _cpu_seconds() -> float:
 
 
 def measured(way: str, data: Path, work: Path) -> dict[str, Any]:
-    """Return what one way took and found, in a process of its own."""
+    """Return the figures and sums of one way, run in a separate process."""
     command = [sys.executable, "-m", "benchmarks.invert_links", "--one", way]
     command += ["--data", str(data), "--work", str(work)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -226,7 +225,7 @@ def measured(way: str, data: Path, work: Path) -> dict[str, Any]:
 
 
 def _peak_bytes(process: "subprocess.Popen[str]") -> int:
-    """Return the most memory that a process and its children held together, not shared."""
+    """Return the peak of the private memory of a process and its children together."""
     peak = 0
     while process.poll() is None:
         peak = max(peak, sum(map(_held_bytes, _family(process.pid))))
@@ -244,7 +243,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _held_bytes(pid: int) -> int:
-    """Return the anonymous memory of a process: files that are mapped can be let go of."""
+    """Return the anonymous memory of a process: mapped files can be evicted."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -262,7 +261,7 @@ def show(name: str, found: dict[str, Any]) -> None:
 
 
 def compare(folder: Path, documents: int, links: int, skip: list[str]) -> None:
-    """Run both on the same documents, then add 1 % to what nwx has."""
+    """Run both on the same documents, then add 1 % to the build of nwx."""
     data = folder / "documents"
     targets = documents * 5
     write_documents(data, 0, documents, links, targets)

@@ -2,13 +2,13 @@
 
     python -m benchmarks.known_items FILE... [--items 400] [--titles 300] [--ambiguous 5]
 
-Draws captured URLs that at least three other pages link to. Of each, one
-link is drawn and left out of the archive, and its anchor text is the query
-that should bring the URL back; texts that link to more than `--ambiguous`
-URLs ("home", "next") name no item and are not drawn. Prints the mean
-reciprocal rank of the URLs with links taking no part in searches, with
-anchors alone, and with anchors and inlinks; and the same of titles that one
-URL has, which must not lose. Ranks are those in the first 1,000 results.
+Draws captured URLs that at least three other pages link to. For each, one
+random link is left out of the archive, and its anchor text is the query that
+should find the URL; texts that link to more than `--ambiguous` URLs ("home",
+"next") are excluded. Prints the mean reciprocal rank of the URLs in searches
+without links, with anchors only, and with anchors and inlinks; and the same
+for titles of a single URL, which must not become worse. Ranks count within the
+first 1,000 results.
 """
 
 import argparse
@@ -46,7 +46,7 @@ _RANKINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A URL that should be found by a text: the anchor of a link from a page, or its own title."""
+    """A URL to be found by a text: the anchor text of a link to it, or its title."""
 
     target: str
     text: str
@@ -54,7 +54,7 @@ class Item:
 
 
 def main() -> None:
-    """Draw the items, and print how well they are found."""
+    """Draw the items, and print their mean reciprocal ranks."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("files", nargs="+", type=Path)
     options.add_argument("--items", type=int, default=400)
@@ -78,12 +78,12 @@ def main() -> None:
 
 
 def documents(engine: Engine) -> Iterator[Document]:
-    """Stream the documents of an archive."""
+    """Yield the documents of an archive."""
     return map(document_from_entry, engine.scan(IndexName.DOCUMENTS))
 
 
 def drawn_items(found: Iterable[Document], ambiguous: int, chance: random.Random) -> list[Item]:
-    """Return for each URL that enough pages link to one of its links, in any order."""
+    """Return a random link for each URL with enough linking pages, in random order."""
     captured: set[str] = set()
     links: dict[str, set[Item]] = defaultdict(set)
     for document in found:
@@ -113,7 +113,7 @@ def drawn_items(found: Iterable[Document], ambiguous: int, chance: random.Random
 
 
 def target_of(link: Link) -> str:
-    """Return the urlkey of a link, "" where it has none."""
+    """Return the urlkey of a link's target, "" if it has none."""
     try:
         return urlkey(link.url)
     except UrlError:
@@ -121,7 +121,7 @@ def target_of(link: Link) -> str:
 
 
 def drawn_titles(found: Iterable[Document], chance: random.Random) -> list[Item]:
-    """Return the titles that one URL has, in any order."""
+    """Return titles that only one URL has, in random order."""
     titles = {Item(one.capture.urlkey, one.extract.title) for one in found}
     counts = Counter(item.text for item in titles)
     usable = [item for item in titles if counts[item.text] == 1 and tokens(item.text)]
@@ -159,7 +159,7 @@ def _without(document: Document, left_out: set[tuple[str, str, str]]) -> Documen
 
 
 def compare(place: Path, sets: dict[str, list[Item]]) -> None:
-    """Print the mean reciprocal ranks of sets of items, with each way to rank."""
+    """Print the mean reciprocal ranks of sets of items for each ranking."""
     for name, items in sets.items():
         before = 0.0
         for words, ranking in _RANKINGS.items():
@@ -175,13 +175,13 @@ def compare(place: Path, sets: dict[str, list[Item]]) -> None:
 
 
 def rank(engine: Engine, item: Item) -> int:
-    """Return the rank of an item's URL among the results of its text, 0 where it is not there."""
+    """Return the rank of an item's URL in the results for its text, 0 if it is missing."""
     words = " ".join(tokens(item.text))
     return place_of(item, engine.search(Question(words, limit=MAX_LIMIT, snippets=False)).hits)
 
 
 def place_of(item: Item, hits: Sequence[Hit]) -> int:
-    """Return the place of an item's URL among hits, from 1; 0 where it is not there."""
+    """Return the position of an item's URL among hits, from 1; 0 if it is missing."""
     keys = [urlkey(hit.url) for hit in hits]
     return keys.index(item.target) + 1 if item.target in keys else 0
 

@@ -1,14 +1,14 @@
-"""What links cost in a search: the same queries with and without them, on both engines.
+"""The cost of links in searches: the same queries with and without them, on both engines.
 
     python -m benchmarks.linked_search [--documents 100000] [--queries 200] [--engine both]
                                        [--archive FOLDER]
 
-Writes documents with links to each other (Zipf over targets), inverts the
-links, and asks queries of one to three words of each engine in turn, with
-and without links taking part, turn by turn. Prints the median and the 95th
-percentile in milliseconds, processor seconds of this process, and ratios;
-each query counts with the least time of its repetitions. `--archive` keeps
-the embedded archive in a folder, and uses it again.
+Writes documents with links to each other (Zipf-distributed targets), inverts
+the links, and runs queries of one to three words on each engine, alternately
+with and without links. Prints the median and the 95th percentile in
+milliseconds, processor seconds of this process, and ratios; the least time of
+a query's repetitions counts. `--archive` keeps the embedded archive in a
+folder for reuse.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def _write(reopen: Callable[[], Engine], *, words: Words, documents: int, links:
 
 
 def linked_batches(documents: int, words: Words, links: int) -> Iterator[Batch]:
-    """Yield documents with links to those before them, the first ones often."""
+    """Yield documents with links to earlier ones, most often to the first."""
     source = random.Random(3)
     targets: list[tuple[str, str]] = []
     for batch in batches(documents, words):
@@ -110,14 +110,14 @@ def _links(
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The milliseconds that each question took, and processor seconds of all."""
+    """The milliseconds of each question, and the processor seconds of all."""
 
     milliseconds: list[float]
     processor: float
 
 
 def compare(name: str, linked: Engine, plain: Engine, questions: Sequence[Question]) -> None:
-    """Print what questions take with and without links."""
+    """Print the times of questions with and without links."""
     found = _timed([linked, plain], questions)
     (median, high), (plain_median, plain_high) = (figures(one.milliseconds) for one in found)
     processors = [one.processor for one in found]
@@ -131,7 +131,7 @@ def compare(name: str, linked: Engine, plain: Engine, questions: Sequence[Questi
 
 
 def _timed(engines: Sequence[Engine], questions: Sequence[Question]) -> list[Times]:
-    """Return what questions take on engines, which are asked in turn."""
+    """Return the times of questions on engines, which are asked alternately."""
     for question in questions[:WARM_UP]:
         for engine in engines:
             engine.search(question)

@@ -1,7 +1,7 @@
-"""Made webs with topical locality, to try the steering of crawls on: hubs, bridges, traps, spam.
+"""Generated webs with topical locality for tests of steering: hubs, bridges, traps, spam.
 
-Each seed gives another web, always the same. Pages are about one of several topics, whose words are
-made up; the truth is known. What makes a web easy or hard are the parameters of `WebShape`.
+Webs are determined by their seed. Pages are about one of several topics with artificial words; the
+relevant pages are known. The parameters of `WebShape` make a web easy or hard.
 """
 
 import random
@@ -18,16 +18,16 @@ _PLAIN = (
     " about this and that many of them had been waiting for years while others left the place"
 ).split()
 _TOPIC_WORDS, _KEYWORDS = 40, 6
-_ON_TOPIC = 0  # the number of the topic that a crawl is about
+_ON_TOPIC = 0  # the number of the crawl's topic
 
 
 @dataclass(frozen=True, slots=True)
 class WebShape:
-    """Shape of a made web; shares and probabilities are from 0 to 1.
+    """Shape of a generated web; shares and probabilities are from 0 to 1.
 
     `locality` is how often a link leads to a page of the same topic, `hubs` the share of pages that
     list many pages of a topic, `bridges` the share of relevant pages that only pages of other
-    topics link to, `plain_anchors` how often an anchor says nothing ("read more"), `opaque_urls`
+    topics link to, `plain_anchors` how often an anchor is meaningless ("read more"), `opaque_urls`
     how often a URL has a number in place of words, `named` how many of the keywords a relevant
     page has at least one of. `traps` and `spam` are numbers of pages.
     """
@@ -51,11 +51,11 @@ SHAPES = {
     "mixed": WebShape(locality=0.35, hubs=0.02, bridges=0.3),
     "opaque": WebShape(plain_anchors=0.8, opaque_urls=0.9, named=0.75, spam=80),
 }
-"""The webs that steering is measured on, from benign to hard."""
+"""The webs for measuring steering, from benign to hard."""
 
 
 class LocalWeb:
-    """A web of some shape: `pages` has the HTML of each URL, `relevant` the truth."""
+    """A web of some shape: `pages` has the HTML of each URL, `relevant` the relevant URLs."""
 
     def __init__(self, shape: WebShape, seed: int) -> None:
         self._shape, self._chance = shape, random.Random(seed)
@@ -73,11 +73,11 @@ class LocalWeb:
 
     @cached_property
     def relevant(self) -> frozenset[str]:
-        """The URLs of the pages that a crawl is to find."""
+        """The URLs of the relevant pages."""
         return frozenset(self._url(n) for n, topic in enumerate(self._topics) if topic == _ON_TOPIC)
 
     def specification(self, name: str = "made") -> CrawlSpecification:
-        """Return what the crawl is about: some of the words of its topic, from three hosts."""
+        """Return the crawl specification: some words of the topic, seeds on three hosts."""
         keywords = [Keyword(word, 2.0) for word in self._words[_ON_TOPIC][:_KEYWORDS]]
         seeds = tuple(f"http://host{n}.example/" for n in range(1, 4))
         return CrawlSpecification(name, seeds, tuple(keywords))
@@ -97,7 +97,7 @@ class LocalWeb:
         ]
 
     def _chosen_places(self) -> list[tuple[str, str]]:
-        """Return host and path of each page: a host has few topics, a folder mostly one."""
+        """Return host and path of each page: hosts have few topics, folders mostly one."""
         chance, shape = self._chance, self._shape
         homes = [chance.sample(range(shape.hosts), 3) for _ in range(shape.topics)]
         homes[_ON_TOPIC] = chance.sample(range(4, shape.hosts), 3)
@@ -112,7 +112,7 @@ class LocalWeb:
         return places
 
     def _some(self, topic: int, number: int) -> list[str]:
-        """Return words that a text on a topic has."""
+        """Return random words of a text on a topic."""
         words = self._words[topic]
         if topic == _ON_TOPIC and self._chance.random() > self._shape.named:
             words = words[_KEYWORDS:]
@@ -175,7 +175,7 @@ class LocalWeb:
         return _html(title, text, menu, links)
 
     def _traps(self) -> dict[str, str]:
-        """Return calendar pages that say what the topic is about, and lead to more of them."""
+        """Return calendar pages with words of the topic and links to more such pages."""
         found: dict[str, str] = {}
         for number in range(self._shape.traps):
             links = [
@@ -187,7 +187,7 @@ class LocalWeb:
         return found
 
     def _spam(self) -> dict[str, str]:
-        """Return pages of a link farm, stuffed with the words of the topic."""
+        """Return pages of a link farm, stuffed with words of the topic."""
         found: dict[str, str] = {}
         words = self._words[_ON_TOPIC][:_KEYWORDS]
         for number in range(self._shape.spam):

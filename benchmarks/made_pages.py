@@ -1,4 +1,4 @@
-"""WARC files of pages that look like those of the web: much markup, some text."""
+"""WARC files of pages like real ones: much markup, some text."""
 
 import base64
 import gzip
@@ -10,7 +10,7 @@ from benchmarks.corpus import Words
 
 
 def made_files(folder: Path, files: int, pages: int, year: int = 2016) -> list[str]:
-    """Make WARC files with so many pages, and an image for every second one; return their paths."""
+    """Make WARC files with `pages` pages each, an image for every second one; return the paths."""
     words = Words(30_000, random.Random(1))
     made = []
     for number in range(files):
@@ -29,7 +29,7 @@ def made_files(folder: Path, files: int, pages: int, year: int = 2016) -> list[s
 
 
 def _page(base: str, words: Words, source: random.Random) -> bytes:
-    """Make a page as real ones of its size are: 68 KB, 135 links, 6,000 characters of text."""
+    """Make a page with typical proportions: 68 KB, 135 links, 6,000 characters of text."""
     title = " ".join(words.draw(6, source))
     scripts = "".join(
         f"<script>var data{n} = {{id: '{source.randbytes(1_000).hex()}'}};</script>\n"

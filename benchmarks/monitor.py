@@ -1,9 +1,9 @@
-"""How fast a monitor counts: lines of a crawl.log against a sum by awk, and captures.
+"""The speed of a monitor: lines of a crawl.log, compared with a sum by awk, and captures.
 
     python -m benchmarks.monitor [--lines N] [--captures N] [--runs N]
 
-Both read the same made log, in turn; awk sums bytes by host and minute, and
-statuses. Processor seconds are those of the process and its children.
+Both read the same generated log alternately; awk sums bytes by host and
+minute, and statuses. Processor seconds include child processes.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _AWK = """{
 
 
 def write_log(path: Path, lines: int) -> None:
-    """Write a log of many hosts, some of which have most of the URLs."""
+    """Write a log of many hosts, a few of which have most URLs."""
     with path.open("w", encoding="ascii") as stream:
         for number in range(lines):
             time_ = _BEGIN + timedelta(seconds=60 * number / _A_MINUTE)
@@ -55,7 +55,7 @@ def processor_seconds() -> float:
 
 
 def timed(label: str, items: int, action: Callable[[], object]) -> float:
-    """Run an action, print how many items it does a processor second, and return the seconds."""
+    """Run an action, print items per processor second, and return the seconds."""
     before, clock = processor_seconds(), time.perf_counter()
     action()
     seconds, elapsed = processor_seconds() - before, time.perf_counter() - clock
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def measure_log(log: Path, lines: int, runs: int) -> None:
-    """Measure awk and a monitor, in turn."""
+    """Measure awk and a monitor alternately."""
     command = ["awk", _AWK, str(log)]
 
     def by_awk() -> None:

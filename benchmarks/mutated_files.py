@@ -1,8 +1,7 @@
-"""Archive files and CDX files, changed at random: the same seed gives the same file.
+"""Archive files and CDX files with random changes, determined by a seed.
 
-Records of real files are put together in any order; heads get lies and
-hostile fields; then members, and at last the bytes of the whole, are
-damaged.
+Records of real files are combined in any order; heads get false and hostile
+fields; then members, and finally the bytes of the whole file, are damaged.
 """
 
 import gzip
@@ -20,7 +19,7 @@ _SUFFIXES = tuple(_SHARES)
 _RECORD = re.compile(rb"^(?=WARC/\d|https?://\S+ \d+\.\d+\.\d+\.\d+ \d{14} )", re.MULTILINE)
 _LINE = re.compile(rb"(?<=\n)")
 _MOST_BYTES = 40_000
-"""What is taken of a record."""
+"""The most bytes taken from a record."""
 _LENGTH = re.compile(rb"(?i)(content-length: ?)\d+")
 _NUMBER = re.compile(rb"\d+")
 _NUMBERS = (b"0", b"-1", b"1", b"7", b"99999", b"2147483648", b"9223372036854775808", b"1e3")
@@ -80,7 +79,7 @@ _VALUES += (
 
 
 class MutatedFiles:
-    """Makes files from originals below folders, which are read once."""
+    """Makes files from originals below folders; these are read once."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         found = (path for folder in folders for path in sorted(folder.rglob("*")))
@@ -113,7 +112,7 @@ class MutatedFiles:
 
 
 def _pieces(path: Path) -> list[bytes]:
-    """Return the records of a file, inflated, or its lines; a WACZ is one piece."""
+    """Return the decompressed records or the lines of a file; a WACZ is one piece."""
     data = path.read_bytes()
     if path.suffix == ".wacz":
         return [data] * (len(data) < 300_000)
@@ -128,7 +127,7 @@ def _pieces(path: Path) -> list[bytes]:
 
 
 def _changed(chance: random.Random, piece: bytes) -> bytes:
-    """Return a record whose heads lie, or a line whose fields do."""
+    """Return a record with false heads, or a line with false fields."""
     for _ in range(chance.randint(1, 3)):
         piece = chance.choice(_CHANGES)(chance, piece)
     return piece
@@ -148,7 +147,7 @@ def _other_number(chance: random.Random, piece: bytes) -> bytes:
 
 
 def _other_field(chance: random.Random, piece: bytes) -> bytes:
-    """Add a field to one of the heads, or a part to a line."""
+    """Add a field to a head, or a part to a line."""
     value = chance.choice((*_VALUES, *_TEXTS, *_NUMBERS))
     line = chance.choice(_FIELDS) + chance.choice((b": ", b":", b" ")) + value
     lines = piece.split(b"\r\n", 40)
@@ -159,7 +158,7 @@ def _other_field(chance: random.Random, piece: bytes) -> bytes:
 
 
 def _other_part(chance: random.Random, piece: bytes) -> bytes:
-    """Replace, double or drop what lies between two blanks."""
+    """Replace, double or drop a part between two blanks."""
     parts = piece.split(b" ", 30)
     place = chance.randrange(len(parts))
     part = chance.choice((b"", parts[place] * 2, *_TEXTS, *_NUMBERS, *_VALUES))
@@ -171,7 +170,7 @@ _CHANGES = (_other_length, _other_number, _other_field, _other_part)
 
 
 def _packed(chance: random.Random, piece: bytes) -> bytes:
-    """Return a gzip member, seldom one as none writes it."""
+    """Return a gzip member, rarely an abnormal one."""
     member = gzip.compress(piece, chance.choice((1, 6, 9)), mtime=0)
     kind = chance.randrange(24)
     if kind == 0:  # a record over two members
@@ -179,9 +178,9 @@ def _packed(chance: random.Random, piece: bytes) -> bytes:
         return gzip.compress(piece[:cut], mtime=0) + gzip.compress(piece[cut:], mtime=0)
     if kind == 1:  # a wrong sum or size
         return member[:-8] + struct.pack("<II", chance.getrandbits(32), chance.getrandbits(32))
-    if kind == 2:  # fields of the head that say more than there is
+    if kind == 2:  # head fields that announce more data than there is
         return member[:3] + bytes([chance.randrange(256)]) + member[4:]
-    if kind == 3:  # far more than it seems
+    if kind == 3:  # far more decompressed than compressed data
         return gzip.compress(piece + bytes(chance.choice((1, 30)) << 20), 1, mtime=0)
     if kind == 4:
         return piece

@@ -1,9 +1,9 @@
-"""nwx's readers of office files beside kreuzberg (MIT) and, for RTF, striprtf (BSD), in one run.
+"""nwx's readers of office files compared with kreuzberg (MIT) and, for RTF, striprtf (BSD).
 
-Each reader has a process of its own for each format and each hostile file: start-up, the best
-of several rounds, and the most memory are told of the process; hostile files also whether it
-ended in time. kreuzberg gives text and metadata only; nwx also links, headings, language and
-signature. The peers are no dependencies: pip install kreuzberg striprtf.
+Each reader runs in a separate process for each format and each hostile file: start-up, the best
+of several rounds, and peak memory are printed; for hostile files also whether it ended in time.
+kreuzberg extracts text and metadata only; nwx also links, headings, language and signature. The
+peers are not dependencies: pip install kreuzberg striprtf.
 
     python -m benchmarks.office_files
 """
@@ -45,7 +45,7 @@ TASK = "from benchmarks.office_files import child; child()"
 
 
 def whole_files() -> dict[str, bytes]:
-    """Return a file of each format with some 300 KB of text, always the same."""
+    """Return a file of each format with about 300 KB of text; deterministic."""
     source = random.Random(7)
     words = Words(20_000, source)
     lines = [" ".join(words.draw(60, source)) for _ in range(800)]
@@ -73,7 +73,7 @@ def whole_files() -> dict[str, bytes]:
 
 
 def _reader(name: str, kind: str) -> Callable[[bytes], int]:
-    """Return what reads a file and tells the characters of its text."""
+    """Return the function that reads a file and returns the number of characters of its text."""
     if name == "kreuzberg":
         from kreuzberg import ExtractionConfig, extract_bytes_sync
 
@@ -89,13 +89,13 @@ def _reader(name: str, kind: str) -> Callable[[bytes], int]:
 
 
 def _most_memory() -> int:
-    """Return the most memory of this process so far, in KB; that of a fork's parent not counted."""
+    """Return the peak memory of this process in KB, not counting that of a fork's parent."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0])
 
 
 def child() -> None:
-    """Read the file on standard input as often as told; print what it took as JSON."""
+    """Read the file on standard input a number of times; print the figures as JSON."""
     name, kind, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
     data = sys.stdin.buffer.read()
     started = time.process_time()
@@ -115,7 +115,7 @@ def child() -> None:
 
 
 def measured(name: str, kind: str, data: bytes, rounds: int) -> dict[str, Any]:
-    """Return what a reader needs for a file, in a process that may die of it."""
+    """Return the figures of a reader for a file, in a separate process that may crash."""
     command = [sys.executable, "-c", TASK, name, kind, str(rounds)]
     try:
         run = subprocess.run(command, input=data, capture_output=True, timeout=TIMEOUT)
@@ -128,7 +128,7 @@ def measured(name: str, kind: str, data: bytes, rounds: int) -> dict[str, Any]:
 
 
 def told(found: dict[str, Any]) -> str:
-    """Return a cell of the table of hostile files."""
+    """Return a cell in the table of hostile files."""
     if "seconds" not in found:
         return str(found["failure"])
     text = f"{found['characters']:,} characters" if not found["failure"] else found["failure"]

@@ -1,15 +1,15 @@
-"""Requests a second of the search page and of /api/search, beside another version of nwx.
+"""Requests per second of the search page and /api/search, compared with another version of nwx.
 
     python -m benchmarks.pages [--other CHECKOUT] [--documents 20000] [--clients 8]
         [--seconds 5] [--rounds 3]
 
-Each version fills an archive of its own with the same documents and serves
-it; clients, each a process with one connection that it keeps, ask for one
-or two words and accept gzip, as browsers do. Words are drawn anew for each
-round, frequent ones often, so that some questions were asked before, as they
-are in a service: /api/search and the search page keep results. The versions
-are asked in turn, as many rounds as named. CHECKOUT is a folder with another version,
-as `git worktree add` makes it; it runs on the same installed libraries.
+Each version fills a separate archive with the same documents and serves it;
+clients, each a process with one persistent connection, search for one or two
+words and accept gzip, as browsers do. Each round draws new words, frequent
+ones often, so that some questions repeat, as in a real service: /api/search
+and the search page cache results. The versions are measured alternately, in
+`--rounds` rounds. CHECKOUT is a folder with another version, as made by
+`git worktree add`; it runs with the same installed libraries.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def main() -> None:
             servers[name] = stack.enter_context(_serving(checkout, archive))
         for number in range(given.rounds):
             for place, (target, address) in enumerate(TARGETS.items()):
-                # Words that were not asked for before, the same for each version.
+                # New words, the same for each version.
                 seed = (number * len(TARGETS) + place) * given.clients
                 for name, (port, process) in servers.items():
                     _measure(f"{target}, {name}", port, address, given, process.pid, seed)
@@ -108,7 +108,7 @@ def _measure(
 
 
 def _ask(port: int, address: str, seconds: float, seed: int) -> int:
-    """Return how many requests one client made."""
+    """Return the number of requests that one client made."""
     chance, words = random.Random(seed), Words(20_000, random.Random(0))
     asked = 0
     with Client(port) as client:

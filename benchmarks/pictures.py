@@ -1,14 +1,14 @@
-"""How long a grid of 50 pictures takes, with its thumbnails, and similar pictures.
+"""Times of a grid of 50 pictures with thumbnails, and of searches for similar pictures.
 
     python -m benchmarks.pictures [--images 300] [--entries 100000] [--repetitions 5]
 
-A WARC file of made photographs and pages that show them is imported and its
-pictures are built. Then a page of 50 and its 50 thumbnails are asked of the
-web application: first with nothing kept, then again (warm). Beside it stands
-what Pillow takes to scale the same 50 images from memory. Then pictures of
-made words and hashes are put into another index, and searches of it are
-timed beside a plain FTS5 table of the same words. Milliseconds of the clock
-and of processor, the least of the repetitions.
+Imports a WARC file of generated photographs and pages that show them, and
+builds its pictures. Then requests a page of 50 and its 50 thumbnails from the
+web application: first with empty caches, then again (warm). For comparison,
+Pillow scales the same 50 images from memory. Then pictures with generated
+words and hashes are put into another index, and searches in it are compared
+with a plain FTS5 table of the same words. Prints milliseconds by clock and of
+processor, the least of the repetitions.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def photograph(number: int) -> bytes:
-    """Return a JPEG with smooth colours and some noise, as a photograph has them."""
+    """Return a JPEG with smooth colours and some noise, like a photograph."""
     chance = np.random.default_rng(number)
     small = Image.fromarray(chance.integers(0, 255, (12, 16, 3), dtype=np.uint8))
     smooth = np.asarray(small.resize(_SIDE, Image.Resampling.BICUBIC)).astype(np.int16)
@@ -66,7 +66,7 @@ def photograph(number: int) -> bytes:
 
 
 def time_grid(folder: Path, images: int, repetitions: int) -> None:
-    """Print what a page of 50 and its thumbnails take."""
+    """Print the times of a page of 50 and its thumbnails."""
     photographs = [photograph(number) for number in range(images)]
     records = []
     for number, body in enumerate(photographs):
@@ -114,7 +114,7 @@ def _scaled(body: bytes) -> bytes:
 
 
 def time_searches(folder: Path, entries: int, repetitions: int) -> None:
-    """Print what searches among many pictures take, beside a plain FTS5 table."""
+    """Print the times of searches among many pictures, and in a plain FTS5 table."""
     with EmbeddedEngine(folder / "many") as engine:
         engine.create()
         work = time.process_time()
@@ -140,7 +140,7 @@ def time_searches(folder: Path, entries: int, repetitions: int) -> None:
 
 
 def fill(engine: Engine, entries: int) -> list[str]:
-    """Put pictures with one page each, and return the words of these."""
+    """Store pictures with one page each, and return the words of the pages."""
     chance = random.Random(1)
     texts = []
     for start in range(0, entries, _AT_ONCE):
@@ -171,7 +171,7 @@ def fill(engine: Engine, entries: int) -> list[str]:
 
 
 def least(work: Callable[[], object], repetitions: int) -> tuple[float, float]:
-    """Return the least milliseconds of the clock and of processor."""
+    """Return the least milliseconds by clock and of processor."""
     took = []
     for _ in range(repetitions):
         began, processor = time.perf_counter(), time.process_time()

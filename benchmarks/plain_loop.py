@@ -1,4 +1,4 @@
-"""The loop of warcio and BeautifulSoup that anybody would write first, into the same index."""
+"""A straightforward import loop with warcio and BeautifulSoup, into the same index."""
 
 from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
@@ -19,12 +19,12 @@ LOOP_BATCH = 500
 
 
 def run_loop(archive: str, warcs: Sequence[str]) -> int:
-    """Import files in one process; return how many captures."""
+    """Import files in one process; return the number of captures."""
     return _write(archive, map(_parse_file, warcs))
 
 
 def run_loops(archive: str, warcs: Sequence[str], jobs: int) -> int:
-    """Import files that so many processes parse; return how many captures."""
+    """Import files, parsed by `jobs` processes; return the number of captures."""
     with get_context("spawn").Pool(jobs) as pool:
         return _write(archive, pool.imap_unordered(_parse_file, warcs))
 

@@ -1,10 +1,10 @@
-"""How many pages are checked a minute, in how much memory, beside a plain loop of Playwright?
+"""Pages checked per minute, and memory, compared with a plain loop of Playwright.
 
 The peer opens the same captures in the same playback one by one, waits until
-the network is quiet and takes a screenshot: no comparison, no text, no DOM,
-no scrolling, no isolation. Both are asked in turn for other pages of the
-same archive. Memory is that of all processes of the check together, sampled
-each second: its course over the run tells whether it grows.
+the network is idle and takes a screenshot: no comparison, no text, no DOM, no
+scrolling, no isolation. Both run alternately on different pages of the same
+archive. Memory is that of all processes of the check together, sampled each
+second: its course over the run shows whether it grows.
 
     python -m benchmarks.playback_checks FOLDER FILE... --pages 60      files of archives
     python -m benchmarks.playback_checks FOLDER FILE... --pages 500 --alone
@@ -37,7 +37,7 @@ _PARTS = 5
 
 
 class MemoryCourse:
-    """The memory of a process and its descendants over time."""
+    """Samples the memory of a process and its descendants over time."""
 
     def __init__(self, pid: int) -> None:
         self.samples: list[int] = []
@@ -46,7 +46,7 @@ class MemoryCourse:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         self._over.set()
         self._thread.join()
 
@@ -61,7 +61,7 @@ class MemoryCourse:
 
 
 def check_pages(archive: Path, pages: int, jobs: int, minutes: float) -> None:
-    """Print how long a check of so many pages took, and its memory; it is ended after a time."""
+    """Print the time and memory of a check of pages, which is stopped after some minutes."""
     command = [COMMAND, "check-playback", "--json", "--jobs", str(jobs), "--limit", str(pages)]
     began = time.monotonic()
     with subprocess.Popen(
@@ -93,7 +93,7 @@ def _print(name: str, pages: int, seconds: float, watch: FamilyWatch) -> None:
 
 @contextmanager
 def served(archive: Path) -> Iterator[tuple[str, int]]:
-    """Serve an archive; give the address of its playback, and the process."""
+    """Serve an archive; yield the address of its playback, and the process."""
     command = [COMMAND, "serve", "--port", "0"]
     with subprocess.Popen(
         command,
@@ -110,7 +110,7 @@ def served(archive: Path) -> Iterator[tuple[str, int]]:
 
 
 def open_pages(archive: Path, captures: Sequence[tuple[str, str]]) -> None:
-    """Print how long the plain loop took for the same playback."""
+    """Print the time of the plain loop with the same playback."""
     with served(archive) as (address, pid), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=list(ARGUMENTS))
         own = FamilyWatch(_own_id())
@@ -149,7 +149,7 @@ def page_captures(archive: Path, pages: int) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Import, then check and open pages in turn."""
+    """Import, then check and open pages alternately."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("files", type=Path, nargs="*")

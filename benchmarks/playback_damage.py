@@ -1,15 +1,15 @@
-"""Is every damage of an archive found, and nothing else called damaged?
+"""Whether playback checks find all damage in an archive, and nothing else.
 
-A made web is crawled by a real browser through the real warcprox, with its
-renders. Then records are taken out of the WARC files in 30 places: of ten
-pages a style sheet, of ten a script, of ten a third of the images. Both
-archives are checked by `nwx check-playback`, and what it says is compared
-with what was taken. Where there is node, the pages are compared once more by
-the libraries and lines of Browsertrix.
+A real browser crawls a generated web through the real warcprox, with renders.
+Then records are removed from the WARC files in 30 places: of ten pages a style
+sheet, of ten a script, of ten a third of the images. `nwx check-playback`
+checks both archives, and its faults are compared with the removed records. If
+node is installed, the pages are also compared with the libraries and code of
+Browsertrix.
 
     python -m benchmarks.playback_damage FOLDER [--pages 240] [--places 30] [--only crawl]
 
-What a stage has made in FOLDER is kept, so that stages can run one by one.
+The output of stages stays in FOLDER, so that stages can run one by one.
 """
 
 import argparse
@@ -44,7 +44,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Where everything is, and how much of it there is."""
+    """The folder of the benchmark, and the sizes of its data."""
 
     folder: Path
     pages: int
@@ -53,7 +53,7 @@ class Work:
 
     @property
     def site(self) -> MadeSite:
-        """The made web."""
+        """The generated web."""
         return MadeSite(self.pages)
 
     def warcs(self, name: str) -> Path:
@@ -61,16 +61,16 @@ class Work:
         return self.folder / name / "warcs"
 
     def report(self, name: str) -> Path:
-        """What the check of an archive said."""
+        """The report of the check of an archive."""
         return self.folder / f"{name}.json"
 
     def renders(self, name: str) -> Path:
-        """The renders that the check of an archive made."""
+        """The renders made by the check of an archive."""
         return self.folder / f"{name}-renders.warc.gz"
 
 
 def crawl_pages(work: Work) -> None:
-    """Crawl those pages that are not crawled yet, in chunks."""
+    """Crawl the remaining pages, in chunks."""
     marks = work.folder / "whole" / "crawled"
     marks.mkdir(parents=True, exist_ok=True)
     site = work.site
@@ -85,7 +85,7 @@ def crawl_pages(work: Work) -> None:
 
 
 def damage_archive(work: Work) -> None:
-    """Take records out of a copy."""
+    """Remove records from a copy."""
     files = sorted(work.warcs("whole").glob("*.warc.gz"))
     damages = choose_damages(files, range(work.pages), work.places)
     taken = {url for damage in damages for url in damage.urls}
@@ -98,7 +98,7 @@ def damage_archive(work: Work) -> None:
 
 def _nwx(archive: Path, *arguments: object) -> str:
     command = [COMMAND, *map(str, arguments)]
-    # pywb, which plays, is not free of warnings.
+    # pywb, used for playback, raises warnings.
     place = environment(archive, NWX_BROWSER=find_browser(), PYTHONWARNINGS="default")
     return subprocess.run(command, env=place, stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -128,7 +128,7 @@ def _faults(work: Work, name: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def print_recall(work: Work) -> None:
-    """Print which damages were found and which pages were called damaged that are not."""
+    """Print which damage was found, and which pages were wrongly reported."""
     damages = [
         Damage(*each) for each in json.loads((work.folder / "damages.json").read_text("utf-8"))
     ]
@@ -153,7 +153,7 @@ def print_recall(work: Work) -> None:
 
 
 def _is_found(damage: Damage, faults: list[dict[str, Any]]) -> bool:
-    """Return whether all that was taken away is named."""
+    """Return whether faults name all removed records."""
     return set(damage.urls) <= {fault["resource"] for fault in faults}
 
 
@@ -166,7 +166,7 @@ def _share(part: Sequence[object], whole: Sequence[object]) -> str:
 
 
 def _render_records(paths: Sequence[Path]) -> dict[str, dict[str, bytes]]:
-    """Return the payloads of renders, by the URL of the page and by kind."""
+    """Return the payloads of renders, by page URL and kind."""
     found: dict[str, dict[str, bytes]] = {}
     for path in paths:
         with path.open("rb") as file:
@@ -198,7 +198,7 @@ def _both(work: Work, name: str) -> Iterator[tuple[str, ComparedPage]]:
 
 
 def print_browsertrix(work: Work, name: str) -> None:
-    """Print for how many pages the three numbers are those of Browsertrix."""
+    """Print for how many pages the three numbers equal Browsertrix's."""
     report = json.loads(work.report(name).read_text(encoding="utf-8"))
     scores = {score["url"]: score for score in report["scores"]}
     pairs = [(url, page) for url, page in _both(work, name) if url in scores]

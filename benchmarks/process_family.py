@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 class FamilyWatch:
-    """The most memory that a process and its descendants held together, and their work.
+    """Samples the total memory of a process and its descendants for its peak, and their work.
 
-    `processor` is in seconds, to the last look before a process ended.
+    `processor` is in seconds, up to the last sample before a process ended.
     """
 
     def __init__(self, pid: int) -> None:
@@ -21,11 +21,11 @@ class FamilyWatch:
 
     @property
     def processor(self) -> float:
-        """The seconds of all."""
+        """The processor seconds of all processes."""
         return sum(self._worked.values())
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         self._over.set()
         self._thread.join()
 
@@ -37,12 +37,12 @@ class FamilyWatch:
 
 
 def family_seconds(pid: int) -> float:
-    """Return the processor seconds of a process and its descendants that still run."""
+    """Return the processor seconds of a process and its running descendants."""
     return sum(map(_worked_seconds, family_pids(pid)))
 
 
 def family_memory(pid: int) -> int:
-    """Return the bytes that a process and its descendants hold together now."""
+    """Return the current memory of a process and its descendants together, in bytes."""
     return sum(map(_held, family_pids(pid)))
 
 
@@ -67,9 +67,9 @@ def _worked_seconds(pid: int) -> float:
 
 
 def _held(pid: int) -> int:
-    """Return the bytes of a process, shared ones divided among those who share them.
+    """Return the bytes of a process; shared memory is divided among the sharing processes.
 
-    Not those of files mapped into memory: the system takes these back at will.
+    Mapped files do not count, as the system can evict them.
     """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

@@ -1,10 +1,10 @@
-"""The Python API: its import, a million captures as an Arrow table, and a command beside it.
+"""The Python API: its import, a million captures as an Arrow table, and a command for comparison.
 
     python -m benchmarks.python_api [--captures 1000000] [--times 5] [--folder FOLDER]
 
-Captures are those of `benchmarks.cdx_server`. The table is made in a process of its own,
-beside the same captures read as the text of a CDX and taken apart by Python; seconds,
-the memory of the process without files that it maps, and how much came with the table.
+Captures are from `benchmarks.cdx_server`. The table is made in a separate process, and compared
+with parsing the same captures from CDX text in Python. Prints seconds, the memory of the process
+without mapped files, and the growth due to the table.
 """
 
 import argparse
@@ -45,7 +45,7 @@ WAYS = {
 
 
 def main() -> None:
-    """Run all ways in turn, several times over, and print the least of each."""
+    """Run all ways alternately, several times, and print the least of each."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--captures", type=int, default=1_000_000)
     options.add_argument("--times", type=int, default=5)
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def print_imports(times: int) -> None:
-    """Print the milliseconds of `import nwx`, less those of an empty program."""
+    """Print the milliseconds of `import nwx` minus those of an empty program."""
     program = "import time; t = time.perf_counter(); import nwx; print(time.perf_counter() - t)"
     least = min(float(run("-c", program)) for _ in range(times))
     print(f"{'import nwx':32} {least * 1000:8.1f} ms")
@@ -86,7 +86,7 @@ def print_tables(place: Path, times: int) -> None:
 
 
 def run(*arguments: object) -> str:
-    """Return what a Python program prints."""
+    """Return the output of a Python program."""
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 

@@ -1,12 +1,12 @@
-"""How long lists and totals of playback scores take, beside plain scans of the same rows.
+"""Times of lists and totals of playback scores, compared with scans of the same rows.
 
     python -m benchmarks.quality_lists [--scores 100000] [--repetitions 5]
 
-Made scores are put into an embedded archive, into a plain table of SQLite
-without indexes that is scanned for each question, and, where DuckDB is
-installed, into its columns. Each question is asked of all in turn; the
-answers must be the same. Milliseconds of the clock and of processor, the
-least of the repetitions. A page of the list is the totals and 25 scores.
+Generated scores are put into an embedded archive, into a plain SQLite table
+without indexes that is scanned for each question and, if DuckDB is installed,
+into its columns. Each question is asked of all alternately; the answers must
+be the same. Prints milliseconds by clock and of processor, the least of the
+repetitions. A page of the list is the totals and 25 scores.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def _row(score: PlaybackScore) -> tuple[object, ...]:
 
 
 def compare(index: QualityIndex, db: sqlite3.Connection, repetitions: int) -> None:
-    """Ask each question of all, in turn, and print the least times."""
+    """Ask each question of all alternately, and print the least times."""
     stores: dict[str, Callable[[QualityFilter, int], object]] = {
         "nwx, first time": lambda wanted, offset: indexed(index, wanted, offset, anew=True),
         "nwx, again": lambda wanted, offset: indexed(index, wanted, offset),
@@ -181,7 +181,7 @@ def _kinds(
 
 
 def duck_columns(db: sqlite3.Connection) -> Any:
-    """Return the same table in DuckDB, None where it is not installed."""
+    """Return the same table in DuckDB, None if it is not installed."""
     try:
         import duckdb
     except ImportError:

@@ -1,22 +1,22 @@
-"""Updates a second of the crawler's queue, over HTTP, beside what crawlers keep their URLs in.
+"""Updates per second of the crawler's queue over HTTP, compared with queues of crawlers.
 
     python -m benchmarks.queue_updates [--updates 50000] [--repetitions 3] [--engine both]
 
 Sends updates of URLs to `nwx queue` in requests of 500, each on disk before it
-is answered, by one client and by four at once; a fifth of the updates change
-the priority of a URL that is there. Then leases and finishes the URLs, 100 at
-a time. The peers, turn by turn in the same run, get the same updates in
+is answered, from one client and from four at once; a fifth of the updates
+change the priority of an existing URL. Then leases and finishes the URLs, 100
+at a time. The peers, alternately in the same run, get the same updates in
 process, without HTTP:
 
-- queuelib, in which Scrapy keeps its requests on disk: a queue of files for each
-  of ten priorities. It only appends; nothing is on disk for sure before it is
-  closed, a URL is there as often as it was added, and its priority stays.
-- a table in SQLite with a row for a URL that is replaced, on disk for sure after
-  every row, as a frontier does that writes each URL as it comes (Frontera), and
-  once after every 500 rows: the least that a queue of that kind can do.
+- queuelib, Scrapy's disk queue: a queue of files for each of ten priorities. It
+  only appends; nothing is durable before it is closed, a URL is stored as often
+  as it was added, and its priority cannot change.
+- an SQLite table with one row per URL that is replaced, synced after every row,
+  like a frontier that writes each URL as it comes (Frontera), and after every
+  500 rows: the minimum for a queue of that kind.
 
-Prints the least clock and processor seconds of the repetitions; those of nwx
-are of the server with its workers, without the client.
+Prints the least clock and processor seconds of the repetitions; for nwx, of
+the server with its workers, without the client.
 """
 
 import argparse
@@ -52,14 +52,14 @@ _COMMAND = str(Path(sys.executable).parent / "nwx")
 
 @dataclass(slots=True)
 class Took:
-    """The least seconds of the repetitions of something, and how many items they are for."""
+    """The least seconds of repeated work, and the number of its items."""
 
     items: int
     clock: float = float("inf")
     processor: float = float("inf")
 
     def note(self, clock: float, processor: float) -> None:
-        """Note the seconds of a repetition."""
+        """Add the seconds of a repetition."""
         self.clock, self.processor = min(self.clock, clock), min(self.processor, processor)
 
 
@@ -67,7 +67,7 @@ Figures = dict[str, Took]
 
 
 def main() -> None:
-    """Run all in turn and print the figures."""
+    """Run all alternately and print the figures."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--updates", type=int, default=50_000)
     options.add_argument("--repetitions", type=int, default=3)
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def _updates(count: int) -> list[UrlUpdate]:
-    """Return updates of URLs of 2,000 hosts, a fifth of them of URLs that came before."""
+    """Return updates of URLs of 2,000 hosts, a fifth of them of earlier URLs."""
     chance = random.Random(12)
     updates: list[UrlUpdate] = []
     for number in range(count):
@@ -142,7 +142,7 @@ def _run_nwx(
 
 
 class _Client:
-    """A client of a queue with a connection of its own."""
+    """A client of a queue with a separate connection."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -151,11 +151,11 @@ class _Client:
         self._session.headers["Authorization"] = f"Bearer {TOKEN}"
 
     def post(self, path: str, body: bytes) -> None:
-        """Send a body; it must be taken."""
+        """Send a body, which must be accepted."""
         self._session.post(f"{self._address}{path}", data=body).raise_for_status()
 
     def lease_and_finish(self) -> int:
-        """Lease URLs, finish them, and return how many there were."""
+        """Lease URLs, finish them, and return their number."""
         answer = self._session.get(f"{self._address}/next?n={LEASED}")
         leases = [one["lease"] for one in answer.json()["urls"]]
         self.post("/finish", msgspec.json.encode(leases))
@@ -164,7 +164,7 @@ class _Client:
 
 @contextmanager
 def _serving(place: Path | str, prefix: str) -> Iterator[tuple[str, int]]:
-    """Give the address of `nwx queue` with one worker and without limits, and its process."""
+    """Yield the address of `nwx queue` with one worker and without limits, and its process."""
     with subprocess.Popen(
         [
             *(_COMMAND, "--engine", str(place), "--prefix", prefix, "queue", "--port", "0"),
@@ -183,7 +183,7 @@ def _serving(place: Path | str, prefix: str) -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def _measured(figures: Figures, name: str, items: int, pid: int = 0) -> Iterator[None]:
-    """Note the clock and the processor time of a process with its workers, or of this one."""
+    """Record the clock and processor time of a process with its workers, or of this one."""
     worked: Callable[[], float] = (lambda: family_seconds(pid)) if pid else time.process_time
     before, started = worked(), time.perf_counter()
     yield

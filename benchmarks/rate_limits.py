@@ -1,9 +1,9 @@
-"""What counts of requests and limits of clients cost a short CDX answer.
+"""The cost of request counts and client limits for a short CDX answer.
 
     python -m benchmarks.rate_limits [--rounds 15]
 
-Look-ups of an empty archive are answered as the server answers them, in this process: without
-either, with counts, with both. The least processor time of the rounds is printed.
+Look-ups in an empty archive are answered in this process as by the server: without either, with
+counts, with both. The least processor time of the rounds is printed.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def _bridge(stack: ExitStack, engine: EmbeddedEngine, rate: float | None) -> Wsg
 
 
 def _measure(bridge: WsgiBridge) -> float:
-    """Return the microseconds of the processor that a look-up takes."""
+    """Return the processor microseconds of a look-up."""
     host = [(b"host", b"127.0.0.1")]
     started, answered = time.process_time(), 0
     for number in range(REQUESTS):
@@ -61,7 +61,7 @@ def _measure(bridge: WsgiBridge) -> float:
         environ["REMOTE_ADDR"] = "192.0.2.1"
         answered += bridge.answer_at_once(environ) is not None
     seconds = time.process_time() - started
-    if answered < REQUESTS:  # a machine that is busy has threads answer for a while
+    if answered < REQUESTS:  # on a busy machine, threads answer for a while
         time.sleep(SLOW_PAUSE_SECONDS)
         return float("inf")
     return seconds / answered * 1e6

@@ -1,12 +1,11 @@
-"""Our reader beside bare FastWARC, on the same WARC in the same run.
+"""nwx's reader compared with bare FastWARC, on the same WARC in the same run.
 
-FastWARC iterates over all records, with their HTTP heads parsed and all
-bodies read, and makes nothing of them. Our reader makes captures (keys,
-domains, digests, places, requests and metadata joined) and decodes all
-payloads, or none. Both run in turns, and the fastest run of each counts,
-in seconds of the processor.
+FastWARC iterates over all records, parses their HTTP heads and reads all
+bodies, without using them. nwx makes captures (keys, domains, digests, places,
+joined requests and metadata) and decodes all payloads, or none. Both run
+alternately, and the fastest run of each counts, in processor seconds.
 
-    python benchmarks/reading.py                    # a WARC made here, about 150 MB
+    python benchmarks/reading.py                    # a generated WARC of about 150 MB
     python benchmarks/reading.py CRAWL.warc.gz      # a real one
 """
 
@@ -26,7 +25,7 @@ from nwx.model import Capture
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import ArchiveSource
 
-PAGE_BYTES = 40_000  # the mean; real pages are longer rather than shorter
+PAGE_BYTES = 40_000  # the mean; real pages tend to be longer
 IMAGE_SHARE = 0.25
 WORDS = [f"{stem}{end}" for stem in ("arch", "libr", "muse", "nati", "regi", "coll", "pres", "docu")
          for end in ("ive", "ary", "um", "onal", "ster", "ection", "erve", "ment")]  # fmt: skip
@@ -51,7 +50,7 @@ def _compare(path: Path, rounds: int) -> None:
         "nwx, captures": lambda path: _nwx(path, bodies=False),
         "nwx, captures and payloads": lambda path: _nwx(path, bodies=True),
     }
-    path.read_bytes()  # into the cache of the disk
+    path.read_bytes()  # into the disk cache
     best = dict.fromkeys(ways, float("inf"))
     counts = dict.fromkeys(ways, 0)
     for _ in range(rounds):

@@ -1,14 +1,14 @@
-"""Rankings beside each other: known items, judged queries and latency.
+"""Comparison of rankings: known items, judged queries and latency.
 
     python -m benchmarks.relevance FILE... [--items 200] [--rankings older default] [--judged CSV]
         [--archive FOLDER]
 
-The known items are pages. An archive lacks what their queries are made of: the title of a page that
-no other has, its `meta` description, or one link to it of those that name at most five URLs. It is
-kept in FOLDER, and asked again where it is there. Prints by language the mean
-reciprocal rank and the share of first places with an interval of 95 % (bootstrapped), the change
-against the first ranking, and the time that a search takes. Then the measures of the judged
-queries (`benchmarks/judgements.csv`: query, URL, grade by language) on the whole archive.
+The known items are pages. Their queries are removed from an archive: a unique title of a page, its
+`meta` description, or one link to it whose text names at most five URLs. The archive stays in
+FOLDER and is reused. Prints by language the mean reciprocal rank and the share of first places with
+a 95 % interval (bootstrapped), the change against the first ranking, and the time of a search. Then
+the measures of the judged queries (`benchmarks/judgements.csv`: query, URL, grade by language) on
+the whole archive.
 """
 
 import argparse
@@ -46,11 +46,11 @@ _JUDGED = Path(__file__).parent / "judgements.csv"
 _DESCRIPTION_WORDS = 8
 _RUNS = 10
 _FEWEST = 10
-"""So many items of a language are printed apart."""
+"""The least items of a language that is printed separately."""
 
 
 def main() -> None:
-    """Build the archives without the items, and print how well they are found."""
+    """Build the archives without the items, and print how well the items are found."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("files", nargs="+", type=Path)
     options.add_argument("--items", type=int, default=200)
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _build(folder: Path, files: Sequence[Path], most: int) -> None:
-    """Write an archive of files, one without what items are asked by, and the items."""
+    """Write an archive of files, one without the items' queries, and the items."""
     chance = random.Random(1)
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings(str(folder / "whole"))
@@ -93,7 +93,7 @@ def _build(folder: Path, files: Sequence[Path], most: int) -> None:
             ],
         }
         taken: set[str] = set()
-        for name, items in sets.items():  # what one set lacks is there for the others
+        for name, items in sets.items():  # queries of one set are only removed for that set
             sets[name] = [item for item in items if item.target not in taken][:most]
             taken |= {item.target for item in sets[name]}
         lacking = {name: {item.target for item in items} for name, items in sets.items()}
@@ -123,7 +123,7 @@ def _without(lacking: Mapping[str, set[str]], one: Document) -> Document:
 def _drawn(
     pages: Iterable[Document], of: Callable[[Document], str], chance: random.Random
 ) -> list[Item]:
-    """Return the texts of pages that one URL has, in any order, cut to some words."""
+    """Return texts of pages that only one URL has, in random order, cut to some words."""
     texts = {(one.capture.urlkey, _cut(of(one))) for one in pages}
     counts = Counter(text for _, text in texts)
     usable = [Item(*one) for one in sorted(texts) if one[1] and counts[one[1]] == 1]
@@ -142,16 +142,16 @@ def compare(
     language: Mapping[str, str],
     rankings: Mapping[str, Ranking],
 ) -> None:
-    """Print the results of items with each ranking, by language and of all."""
+    """Print the results of items with each ranking, by language and in total."""
     groups: dict[str, list[int]] = defaultdict(list)
     for number, item in enumerate(items):
         groups["all"].append(number)
         groups[language.get(item.target, "?")].append(number)
     found: dict[str, tuple[MeasureValues, MeasureValues]] = {}
-    for item in items:  # what is read for the first time is slower, whoever asks first
+    for item in items:  # first reads are slower, whichever ranking comes first
         _first_page(engine, item, Ranking())
     least = {title: np.full(len(items), np.inf) for title in rankings}
-    for run in range(_RUNS):  # in turn, and either first: others may be busy, caches are warmer
+    for run in range(_RUNS):  # alternate the order: other load, and warmer caches
         for number, item in enumerate(items):
             for title in list(rankings)[:: -1 if run % 2 else 1]:
                 took = _first_page(engine, item, rankings[title])
@@ -202,7 +202,7 @@ def _rank(engine: Engine, item: Item, ranking: Ranking) -> int:
 
 
 def _first_page(engine: Engine, item: Item, ranking: Ranking) -> float:
-    """Return the milliseconds of processor that the first page takes."""
+    """Return the processor milliseconds of the first page."""
     began = time.process_time()
     _page(engine, item, ranking)
     return (time.process_time() - began) * 1000
@@ -213,7 +213,7 @@ def _page(engine: Engine, item: Item, ranking: Ranking) -> SearchResult:
 
 
 def print_judged(engine: Engine, path: Path, rankings: Mapping[str, Ranking]) -> None:
-    """Print the measures of the judged queries by language and of all."""
+    """Print the measures of the judged queries by language and in total."""
     with path.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     results = {

@@ -1,12 +1,11 @@
-"""What a capture costs as archives grow: CDX load, dedup-cdx, zipnum build, build-facets.
+"""The cost per capture as archives grow: CDX load, dedup-cdx, zipnum build, build-facets.
 
-Makes a sorted CDX file of each size, runs each command on it in a process
-of its own, and prints processor microseconds and bytes of disk a capture,
-the most disk that it took meanwhile next to what it left, the most memory,
-and the ratio to the smallest size: where a command costs the same a capture,
-the ratio stays near 1. With `--server` the captures are loaded into a server
-too: a line for the client's work, one for the server's, with the bytes then,
-and one for merging all segments.
+Makes a sorted CDX file of each size, runs each command on it in a separate
+process, and prints processor microseconds and bytes of disk per capture, the
+peak and the final disk usage, the peak memory, and the ratio to the smallest
+size, which stays near 1 for commands of linear cost. With `--server` the
+captures are loaded into a server too: one line for the client's work, one for
+the server's, with its bytes at that time, and one for merging all segments.
 
     python -m benchmarks.scale --sizes 100000 1000000
     nice python -m benchmarks.scale --sizes 100000 1000000 10000000 --steps dedup zipnum
@@ -40,7 +39,7 @@ SERVERS = {"elasticsearch": "", "opensearch": "opensearch+"}
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a command took for so many captures: `disk` in the end, `most_disk` at most."""
+    """The cost of a command for a number of captures: final `disk`, peak `most_disk`."""
 
     step: str
     captures: int
@@ -52,7 +51,7 @@ class Cost:
 
     @property
     def each_us(self) -> float:
-        """Microseconds of processor a capture."""
+        """Processor microseconds per capture."""
         return self.processor / self.captures * 1e6
 
 
@@ -84,9 +83,9 @@ def _line(cost: Cost, costs: Sequence[Cost]) -> str:
 
 
 def made_lines_file(path: Path, size: int) -> None:
-    """Write a sorted CDX file; each further million is the first one, of other hosts and files.
+    """Write a sorted CDX file; each additional million repeats the first for new hosts and files.
 
-    The file is in the order of urlkeys, as one that a collection's captures are merged into.
+    The file is ordered by urlkey, like the merged captures of a collection.
     """
     make(path, min(size, _MILLION))
     if size <= _MILLION:
@@ -120,7 +119,7 @@ def _costs(folder: Path, size: int, options: argparse.Namespace) -> Iterator[Cos
 
 
 def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine: str = "") -> Cost:
-    """Run nwx to its end and return what it took."""
+    """Run nwx to its end and return its cost."""
     environment = os.environ | {"NWX_ENGINE": engine or str(result)}
     options = ["--quiet"] if step in ("dedup", "zipnum") else []
     began, before = time.monotonic(), children_seconds()
@@ -134,7 +133,7 @@ def _ran(step: str, size: int, arguments: Sequence[object], result: Path, engine
     watch.stop()
     if process.returncode:
         raise SystemExit(f"{step} ended with {process.returncode}")
-    # Neither sees all: grandchildren that nobody waits for, and what happens between two looks.
+    # Neither is complete: one misses grandchildren that nobody waits for, one misses short work.
     worked = max(children_seconds() - before, watch.processor)
     disk = _size(result)
     most_disk = max(most_disk, disk)
@@ -168,7 +167,7 @@ def _captures_bytes(address: str) -> int:
 
 
 def _wait_for_leases(address: str) -> None:
-    """Wait until the server keeps no source for other nodes: until then merges keep it."""
+    """Wait until no retention lease keeps operations: until then merges keep their sources."""
     while True:
         (index,) = _ask(address, "_stats?level=shards")["indices"].values()
         (copy,) = index["shards"]["0"]
@@ -185,7 +184,7 @@ def _ask(address: str, what: str, method: str = "GET") -> Any:
 
 
 def children_seconds() -> float:
-    """Return the processor seconds of all processes that this one started and that ended."""
+    """Return the processor seconds of all ended child processes."""
     times = os.times()
     return times.children_user + times.children_system
 

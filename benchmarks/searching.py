@@ -3,16 +3,16 @@
     python -m benchmarks.searching [--documents 100000] [--queries 300] [--opensearch]
     python -m benchmarks.searching --sweep 100000,300000,1000000 [--archive FOLDER]
 
-Asks queries of one to three words with facets, of each engine in turn,
+Runs queries of one to three words with facets alternately on both engines,
 and prints the median and the 95th percentile in milliseconds and their
-ratio; then the same on Elasticsearch without and with the join of dates,
-by the clock and in seconds of processor of client and server together. It
-starts a server of its own, `--opensearch` one of OpenSearch: the Elasticsearch
-that comes from Maven Central runs no scripts, which a whole one does.
+ratio; then the same on Elasticsearch without and with the join of dates, by
+the clock and in processor seconds of client and server together. It starts a
+separate server, with `--opensearch` of OpenSearch: the Elasticsearch from
+Maven Central runs no scripts, unlike a full one.
 
-With `--sweep` it asks the embedded engine at several sizes, and tantivy
-alone for the best ten in titles and texts, and their number. Archives are kept in FOLDER and
-used again; a million documents take a quarter of an hour to write.
+With `--sweep` it measures the embedded engine at several sizes, and tantivy
+alone for the best ten in titles and texts, and their number. Archives stay in
+FOLDER for reuse; writing a million documents takes a quarter of an hour.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def compare_engines(folder: Path, documents: int, queries: int, *, opensearch: bool) -> None:
-    """Print what the embedded engine and a server take for the same questions."""
+    """Print the times of the embedded engine and a server for the same questions."""
     words = Words(50_000, random.Random(7))
     questions = draw(words, queries)
     product = OPENSEARCH if opensearch else ELASTICSEARCH
@@ -81,7 +81,7 @@ def compare_engines(folder: Path, documents: int, queries: int, *, opensearch: b
 
 
 def archive(folder: Path, words: Words, documents: int) -> EmbeddedEngine:
-    """Return the archive of so many documents, written where there is none yet."""
+    """Return the archive of a number of documents, written unless it exists."""
     path = folder / str(documents)
     if not path.exists():
         with EmbeddedEngine(path.with_name("writing")) as engine:
@@ -91,7 +91,7 @@ def archive(folder: Path, words: Words, documents: int) -> EmbeddedEngine:
 
 
 def sweep(folder: Path, sizes: Sequence[int], queries: int) -> None:
-    """Print what searches take at several sizes, each in a process of its own."""
+    """Print the times of searches at several sizes, each in a separate process."""
     words = Words(50_000, random.Random(7))
     for size in sizes:
         archive(folder, words, size).close()
@@ -105,7 +105,7 @@ def sweep(folder: Path, sizes: Sequence[int], queries: int) -> None:
 
 
 def ask_size(folder: Path, size: int, queries: int) -> None:
-    """Print what searches of one archive take, and its memory."""
+    """Print the times of searches in one archive, and the memory."""
     words = Words(50_000, random.Random(7))
     questions = draw(words, queries)
     plain = [replace(question, facets=()) for question in questions]
@@ -126,7 +126,7 @@ def ask_size(folder: Path, size: int, queries: int) -> None:
 
 
 def once_timed(ask: Callable[[Question], object], question: Question) -> tuple[float, float]:
-    """Return the milliseconds that a question took, by the clock and of the processor."""
+    """Return the milliseconds of a question, by the clock and of the processor."""
     clock, processor = time.perf_counter(), time.process_time()
     ask(question)
     return (time.perf_counter() - clock) * 1000, (time.process_time() - processor) * 1000
@@ -135,7 +135,7 @@ def once_timed(ask: Callable[[Question], object], question: Question) -> tuple[f
 def interleaved(
     pairs: Sequence[tuple[Callable[[Question], object], Sequence[Question]]],
 ) -> list[list[tuple[float, float]]]:
-    """Return for each pair the least that each question took, asking all in turn."""
+    """Return for each pair the least times of each question, with all asked alternately."""
     taken = [[(1e9, 1e9)] * len(questions) for _, questions in pairs]
     for _ in range(REPETITIONS):
         for (ask, questions), best in zip(pairs, taken, strict=True):
@@ -146,7 +146,7 @@ def interleaved(
 
 
 def tantivy_alone(folder: Path) -> Callable[[Question], object]:
-    """Return what asks tantivy for the best ten documents of words in titles and texts."""
+    """Return a function that asks tantivy for the best ten documents by title and text."""
     index = tantivy.Index.open(str(folder))
     index.register_tokenizer(ANALYZER, text_analyzer())
     searcher = index.searcher()
@@ -172,7 +172,7 @@ def show(name: str, size: int, took: Sequence[tuple[float, float]]) -> None:
 
 
 def memory() -> str:
-    """Return the memory of this process, its own and mapped from files."""
+    """Return the private memory of this process, and that mapped from files."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     sizes = dict(line.split(":", 1) for line in status.splitlines())
     own, mapped = (int(sizes[name].split()[0]) / 1000 for name in ("RssAnon", "RssFile"))
@@ -180,7 +180,7 @@ def memory() -> str:
 
 
 def fill(engine: Engine, words: Words, documents: int) -> None:
-    """Write the documents and say how long that took."""
+    """Write the documents and print the time."""
     started = time.perf_counter()
     engine.create()
     for batch in batches(documents, words):
@@ -193,7 +193,7 @@ def fill(engine: Engine, words: Words, documents: int) -> None:
 
 
 def name(engine: Engine) -> str:
-    """Return what to call an engine in the output."""
+    """Return the name of an engine for the output."""
     return "embedded" if isinstance(engine, EmbeddedEngine) else "server"
 
 
@@ -211,7 +211,7 @@ def draw(words: Words, count: int) -> list[Question]:
 
 
 def timed(ask: Callable[[Question], object], questions: Sequence[Question]) -> list[float]:
-    """Return the milliseconds each question took, in order of size."""
+    """Return the milliseconds of each question, sorted."""
     for question in questions[:WARM_UP]:
         ask(question)
     took = []
@@ -242,9 +242,9 @@ def compare(embedded: Engine, server: Engine, questions: Sequence[Question]) -> 
 
 
 def compare_join(server: Engine, questions: Sequence[Question]) -> None:
-    """Print what a filter on all dates of a document costs beside a search without one.
+    """Print the cost of a filter on all dates of a document, compared with no date filter.
 
-    Of each question the least counts, of the processor the least of a round.
+    By the clock, the least of each question counts; of the processor, the least of a round.
     """
     plain = [replace(question, facets=FACETS[:-1]) for question in questions]
     dated = [replace(question, date_from="2012", date_to="2013") for question in plain]
@@ -256,7 +256,7 @@ def compare_join(server: Engine, questions: Sequence[Question]) -> None:
             before = family_seconds(os.getpid())
             took = [once_timed(server.search, question)[0] for question in asked]
             worked = family_seconds(os.getpid()) - before
-            if turn:  # the first compiles the code of the server, and reads the list of documents
+            if turn:  # the first one compiles the server's code, and reads the list of documents
                 clock[kind] = [min(pair) for pair in zip(clock[kind], took, strict=True)]
                 processor[kind] = min(processor[kind], worked * 1000 / len(questions))
     rows = [(*figures(sorted(clock[kind])), processor[kind]) for kind in kinds]

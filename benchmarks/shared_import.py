@@ -1,9 +1,9 @@
-"""Several importers of one manifest into one Elasticsearch, beside one importer of the same.
+"""Several importers of one manifest into one Elasticsearch, compared with a single importer.
 
-Makes WARC files, starts a server, and imports the files in turn by one
-`nwx import --jobs 1` and by several that share them, each time into new
-indices. Prints the clock, the processor time of the importers and of the
-server a capture, and what each importer stored.
+Makes WARC files, starts a server, and imports the files alternately with one
+`nwx import --jobs 1` and with several that share them, each time into new
+indices. Prints the clock time, the processor time of importers and server per
+capture, and the captures stored by each importer.
 
     python -m benchmarks.shared_import --files 12 --pages 60 --importers 6
 """
@@ -26,7 +26,7 @@ from tests.elasticsearch.server import node
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What an import took, of all importers and of the server, and what each importer stored."""
+    """The times of an import, of all importers and the server, and the captures by importer."""
 
     seconds: float
     importers: float

@@ -1,11 +1,11 @@
 """How well signatures find near-identical pages: by hashes of words, and by the words themselves.
 
-The peer is the TextProfileSignature as Nutch and Solr have it, on a Counter
-of words. Pairs are pages of one host in real archives, and pages beside
-edits of them made here. Two texts are near-identical where the
-Jaccard similarity of their pairs of words is at least 0.95, and others
-where it is below 0.8. Precision is how many pairs of equal signatures are
-no others; recall, how many near-identical pairs have equal signatures.
+The peer is the TextProfileSignature of Nutch and Solr, on a Counter of words.
+Pairs are pages of one host in real archives, and pages with generated edits
+of them. Two texts are near-identical if the Jaccard similarity of their word
+pairs is at least 0.95, and different if it is below 0.8. Precision is the
+share of pairs with equal signatures that are not different; recall, the share
+of near-identical pairs with equal signatures.
 
     python -m benchmarks.signatures FOLDER [--most 40]
 """
@@ -55,7 +55,7 @@ def by_counter(content: str) -> str:
 
 
 def texts_of(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield host and text of the pages of archives."""
+    """Yield host and text of pages in archives."""
     for source in expand([str(folder)]):
         if not isinstance(source, ArchiveSource):
             continue
@@ -68,7 +68,7 @@ def texts_of(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def pairs_of_hosts(texts: Iterable[tuple[str, str]], most: int) -> Iterator[Pair]:
-    """Yield pairs of different texts of one host, of at most so many texts of each."""
+    """Yield pairs of distinct texts of one host, of at most `most` texts per host."""
     hosts: dict[str, dict[str, None]] = defaultdict(dict)
     for host, text in texts:
         hosts[host][text] = None
@@ -90,7 +90,7 @@ def edited(text: str, chance: random.Random) -> Iterator[str]:
 
 
 def similarity(first: str, second: str) -> float:
-    """Return the Jaccard similarity of the pairs of words of two texts."""
+    """Return the Jaccard similarity of two texts by their word pairs."""
     ours, theirs = (set(pairwise(text.lower().split())) for text in (first, second))
     return len(ours & theirs) / max(1, len(ours | theirs))
 

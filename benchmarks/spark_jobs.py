@@ -1,13 +1,13 @@
-"""Jobs on Spark with one and two executors beside the commands of one machine, in turn.
+"""Spark jobs with one and two executors, compared with the commands on one machine.
 
 `cdx` indexes archive files, `dedup` lists duplicates of CDX lines, `facets`
-counts an export of captures. Each runs as one command and as a job with one
-and with two executors of one core (processes of their own,
-`local-cluster`), on files of two sizes: the small one shows what a job
-costs before its first line. Printed are seconds, processor seconds (of all
-processes, JVMs included), microseconds of processor a line without the
-fixed part, and their ratio to the command's. By calculation follow the
-cores of a cluster from which on a job is faster than one machine.
+counts an export of captures. Each runs alternately as a command and as a job
+with one and with two executors of one core (separate processes,
+`local-cluster`), on files of two sizes: the small one shows the fixed cost of
+a job. Prints seconds, processor seconds (of all processes, JVMs included),
+processor microseconds per line without the fixed part, and their ratio to the
+command's; then the computed number of cluster cores from which a job is faster
+than one machine.
 
     python -m benchmarks.spark_jobs --lines 1000000
     python -m benchmarks.spark_jobs --lines 300000 --jobs dedup --executors 1 2 --repeats 1
@@ -30,7 +30,7 @@ from benchmarks.scale import NWX, children_seconds, made_lines_file
 from tests.spark.java import find_java
 
 _SMALL_PART = 100
-"""The small input has so many times fewer lines."""
+"""The large input has this many times the lines of the small one."""
 
 _FILES = 16
 _MACHINE_CORES = 16
@@ -41,7 +41,7 @@ Arguments = Sequence[object]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What is compared: inputs of two sizes in lines, the command and the job on one of them."""
+    """A comparison: inputs of two sizes in lines, the command and the job for one of them."""
 
     name: str
     sizes: tuple[int, int]
@@ -53,7 +53,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """Seconds by the clock, and of processor."""
+    """Clock seconds and processor seconds."""
 
     clock: float
     processor: float
@@ -61,7 +61,7 @@ class Took:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a way takes: so much before the first line, and so much for each."""
+    """The linear cost of a way: a fixed part, and a part per line."""
 
     fixed: Took
     each: Took
@@ -122,10 +122,10 @@ def _line(small: Took, large: Took, sizes: tuple[int, int]) -> Line:
 
 
 def _print_crossings(name: str, command: Line, job: Line) -> None:
-    """Print from how many cores on a job is faster than one machine, with all of its cores.
+    """Print the number of cores from which a job is faster than one machine with all its cores.
 
-    The clock of a job is its fixed part and its processor time over the
-    cores; that of the command its processor time over those of the machine.
+    The clock time of a job is its fixed part plus its processor time divided by
+    the cores; that of a command is its processor time divided by the machine's.
     """
     for size in _SIZES:
         alone = command.fixed.clock + command.each.processor * size / _MACHINE_CORES
@@ -138,7 +138,7 @@ def _print_crossings(name: str, command: Line, job: Line) -> None:
 
 
 def _ran(made: Comparison, folder: Path, executors: int, size: int) -> Took:
-    """Run a command, or with executors the job, to its end."""
+    """Run a command, or the job if there are executors, to its end."""
     out = folder / "out"
     given = (made.inputs[size], out)
     if executors:
@@ -169,7 +169,10 @@ def _ran(made: Comparison, folder: Path, executors: int, size: int) -> Took:
 
 
 def _cdx(folder: Path, lines: int) -> Comparison:
-    sizes = (_FILES, max(_FILES * 10, lines // 100))  # a page takes hundreds of times a line's time
+    sizes = (
+        _FILES,
+        max(_FILES * 10, lines // 100),
+    )  # a page takes hundreds of times as long as a line
     inputs = []
     for size in sizes:
         inputs.append(folder / f"warcs-{size}")

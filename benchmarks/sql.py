@@ -2,7 +2,7 @@
 
     python -m benchmarks.sql WORK [CAPTURES]
 
-Prints processor time (children included) and peak memory of each, the best of three runs in turn.
+Prints processor time (children included) and peak memory of each, the best of three alternate runs.
 """
 
 import json
@@ -33,7 +33,7 @@ print(json.dumps([dict(zip(names, row)) for row in found.fetchall()]))
 
 
 def write_lines(path: Path, captures: int) -> None:
-    """Write a CDX file of 11 fields with 5,000 hosts and a third of all payloads twice."""
+    """Write a CDX file of 11 fields with 5,000 hosts, and a third of all payloads twice."""
     chance = random.Random(1)
     with path.open("w", encoding="ascii") as file:
         file.write(" CDX N b a m s k r M S V g\n")
@@ -59,7 +59,7 @@ def measured(*command: str) -> tuple[float, float, object]:
 
 
 def main(work: Path, captures: int) -> None:
-    """Make the archive and its export where they are missing, and print the measures."""
+    """Make the archive and its export if missing, and print the figures."""
     nwx = [str(Path(sys.executable).with_name("nwx")), "--engine", str(work / "archive")]
     if not (work / "archive").exists():
         work.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""The start of short commands beside others that are made with Python, in turn.
+"""Start-up time of short commands, compared with other commands written in Python.
 
-Prints processor time and seconds, the least of several runs: the time that
-a command takes before it does anything. `python -c pass` is the least that
-any of them can take.
+Runs them alternately and prints processor time and seconds, the least of
+several runs: the time of a command before it does anything. `python -c pass`
+is the minimum for all of them.
 
     python -m benchmarks.startup [--times 9]
 """
@@ -20,7 +20,7 @@ NOTHING = "python -c pass"
 
 
 def commands(archive: Path) -> dict[str, list[str]]:
-    """Return the commands by the name that they are shown under."""
+    """Return the commands by their display names."""
     nwx = [str(BIN / "nwx"), "--engine", str(archive)]
     return {
         NOTHING: [sys.executable, "-c", "pass"],
@@ -37,7 +37,7 @@ def commands(archive: Path) -> dict[str, list[str]]:
 
 
 def run(command: list[str]) -> tuple[float, float]:
-    """Return the processor seconds and the seconds of a run."""
+    """Return the processor seconds and the clock seconds of a run."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -45,7 +45,7 @@ def run(command: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Run all commands in turn, several times over."""
+    """Run all commands alternately, several times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=9)
     times = parser.parse_args().times

@@ -1,12 +1,12 @@
-"""Real crawlers on made webs, hasty, alone and steered by nwx: the relevant pages that they fetch.
+"""Real crawlers on generated webs, alone and steered by nwx: the relevant pages that they fetch.
 
     python -m benchmarks.steered_crawlers heritrix            # or scrapy
     python -m benchmarks.steered_crawlers scrapy --shapes local mixed opaque --seeds 3
 
-Each web of benchmarks/local_webs.py is served on loopback, a host at an address of its own, and is
+Each web of benchmarks/local_webs.py is served on loopback, each host at a separate address, and is
 crawled twice until a quarter of it is fetched: breadth first by the crawler alone, and by the queue
 that `nwx watch --steer` fills from the WARC files while they are written. `--delay` is the time
-between two pages of a host. Printed are relevant pages, and their ratio with a 95 % interval.
+between two pages of a host. Prints relevant pages, and their ratio with a 95 % interval.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _HOST = re.compile(r"http://(\w+)\.example/")
 
 
 class ServedWeb:
-    """A made web on loopback: what it was asked, in order, and what a crawl of it is about."""
+    """A generated web on loopback: its requests, in order, and the crawl specification."""
 
     def __init__(self, web: LocalWeb) -> None:
         self._port = 0
@@ -48,16 +48,16 @@ class ServedWeb:
 
     @property
     def budget(self) -> int:
-        """A quarter of the pages."""
+        """The number of pages that a crawl may fetch: a quarter of all."""
         return len(self._web.pages) // 4
 
     def serve(self, port: int) -> None:
-        """Take the port that all hosts have."""
+        """Set the port of all hosts."""
         self._port = port
         self._pages = {self.moved(url): self.moved(html) for url, html in self._web.pages.items()}
 
     def moved(self, text: str) -> str:
-        """Return a text with the addresses of hosts in the place of their names."""
+        """Return a text with host names replaced by addresses."""
         return _HOST.sub(lambda found: f"http://{self._address(found[1])}/", text)
 
     def _address(self, host: str) -> str:
@@ -79,16 +79,16 @@ class ServedWeb:
         return [f"http://{self._address(host)}/" for host in self._hosts]
 
     def specification(self) -> CrawlSpecification:
-        """Return what a crawl is about."""
+        """Return the crawl specification."""
         found = self._web.specification(_CRAWL)
         return replace(found, seeds=tuple(map(self.moved, found.seeds)))
 
     def is_crawled(self) -> bool:
-        """Return whether the budget is fetched."""
+        """Return whether the budget is used up."""
         return len(self.fetched) >= self.budget
 
     def relevant(self) -> int:
-        """Return how many of the pages within the budget are relevant, and begin anew."""
+        """Return the number of relevant pages within the budget, and reset the requests."""
         found = set(list(self.fetched)[: self.budget]) & set(map(self.moved, self._web.relevant))
         self.fetched = {}
         return len(found)
@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body or b"")
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def served(web: LocalWeb) -> Iterator[ServedWeb]:
     """Serve a web until the end of the block."""
     site = ServedWeb(web)
     handler = type("_WebHandler", (_Handler,), {"web": site})
-    # All addresses of loopback: each host has one, as crawlers wait between pages of a host.
+    # All loopback addresses: one for each host, as crawlers wait between pages of a host.
     server = ThreadingHTTPServer(("", 0), handler)
     site.serve(server.server_address[1])
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
@@ -133,7 +133,7 @@ def _watched(site: ServedWeb, folder: Path, warcs: Path) -> Iterator[Place]:
     specification.write_text(write_specification(site.specification(), "toml"), encoding="utf-8")
     place = Place(str(folder / "archive"), folder, {"NWX_QUEUE_TOKEN": _TOKEN})
     with open_engine(Settings(place.engine)) as engine:
-        engine.create()  # what serves the queue may be up before the watch
+        engine.create()  # the queue server may start before the watch
     with place.started("watch", str(warcs), "--steer", str(specification), "--json"):
         yield place
 

@@ -1,12 +1,12 @@
-"""Processor time of the analysis of a page for steering, beside regular expressions of Python.
+"""Processor time of the analysis of a page for steering, compared with regular expressions.
 
 Pages have 1,000 words and 100 links. The specification has 100 keywords and
-100 entities, then 10,000 entities. The peer looks for the same terms by one
-expression of alternatives, in the text and near each link, on the same view
-of a page: no lemmas, no accents, no roles, no traps. The best of several
-rounds counts, in processor time, taken in turns.
+100 entities, then 10,000 entities. The peer searches for the same terms with
+one Python expression of alternatives, in the text and near each link, on the
+same view of a page: no lemmas, no accents, no roles, no traps. The best of
+several alternate rounds counts, in processor time.
 
-    python -m benchmarks.steering_analysis                    # on pages made here
+    python -m benchmarks.steering_analysis                    # on generated pages
     python -m benchmarks.steering_analysis FILE.warc.gz …     # on the HTML of these
 """
 
@@ -31,8 +31,8 @@ KEYWORDS = 100
 URL = "http://site.example/a/b.html"
 TIMESTAMP = "20240101000000"
 VOCABULARY = 20_000
-COMMON = 1_000  # words that are no terms
-NAMED = 8  # terms that each page mentions
+COMMON = 1_000  # words that are not terms
+NAMED = 8  # terms mentioned on each page
 
 Captured = tuple[str, bytes, str]
 
@@ -40,7 +40,7 @@ Captured = tuple[str, bytes, str]
 def made_pages(
     count: int, words: Words, named: Sequence[str], source: random.Random
 ) -> list[Captured]:
-    """Return pages with menus, paragraphs with links, and lists of links in a margin."""
+    """Return pages with menus, paragraphs with links, and link lists in a margin."""
     return [(URL, _page(words, named, source).encode(), "utf-8") for _ in range(count)]
 
 
@@ -48,7 +48,7 @@ def _page(words: Words, named: Sequence[str], source: random.Random) -> str:
     def draw(count: int) -> str:
         drawn = words.draw(count, source)
         if source.random() < 0.3:
-            drawn[0] = f"{drawn[0]}{source.randrange(10**6)}"  # a word that no page had before
+            drawn[0] = f"{drawn[0]}{source.randrange(10**6)}"  # a new word on each page
         return " ".join(drawn)
 
     menu = "".join(f'<li class="menu-item"><a href="/{draw(1)}/">{draw(1)}</a>' for _ in range(30))
@@ -71,9 +71,9 @@ def _page(words: Words, named: Sequence[str], source: random.Random) -> str:
 
 
 def made_specifications(words: Words, source: random.Random) -> dict[int, CrawlSpecification]:
-    """Return specifications of words that are not the most common ones, by their entities.
+    """Return specifications of less common words, by number of entities.
 
-    The larger one has all that the smaller one has.
+    The larger one includes the smaller one.
     """
     rare = words.words[COMMON:]
     keywords = tuple(
@@ -90,7 +90,7 @@ def made_specifications(words: Words, source: random.Random) -> dict[int, CrawlS
 
 
 class ExpressionPeer:
-    """The analysis by one regular expression: terms in the text and near each link."""
+    """Analysis with one regular expression: terms in the text and near each link."""
 
     def __init__(self, specification: CrawlSpecification) -> None:
         terms = [keyword.text for keyword in specification.keywords]
@@ -99,7 +99,7 @@ class ExpressionPeer:
         self._terms = re.compile(rf"\b(?:{'|'.join(longest_first)})\b", re.IGNORECASE)
 
     def analyse(self, page: PageView) -> tuple[Counter[str], list[Counter[str]]]:
-        """Return how often each term is there, in the text and near each link."""
+        """Return the counts of terms, in the text and near each link."""
         return self._count(page.content), [
             self._count(f"{link.text} {link.url} {link.heading} {link.around}")
             for link in page.links
@@ -110,7 +110,7 @@ class ExpressionPeer:
 
 
 def best_times(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the least processor seconds of each work, all done in turns."""
+    """Return the least processor seconds of each work, run alternately."""
     best = dict.fromkeys(works, float("inf"))
     for _ in range(rounds):
         for name, work in works.items():

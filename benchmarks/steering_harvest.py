@@ -1,18 +1,18 @@
-"""How much of its subject a steered crawl finds, compared with other orders of the same pages.
+"""Relevant pages found by a steered crawl, compared with other orders of the same pages.
 
     python -m benchmarks.steering_harvest [--archives FOLDER] [--sites FOLDER] [--seeds N]
 
-Simulates crawls with a quarter of the pages within reach as the budget:
+Simulates crawls with a quarter of the reachable pages as the budget:
 
-- made webs of each shape in local_webs.py, whose truth is known, of N seeds (default 3);
+- generated webs of each shape in local_webs.py, with known relevant pages, of N seeds (default 3);
 - the real archives of steering_subjects.py below the folder `--archives`;
-- sites of documentation: HTML below `--sites`, where packages of Debian were unpacked
+- documentation sites: HTML of unpacked Debian packages below `--sites`
   (`apt-get download postgresql-doc-15 python3.11-doc sqlite3-doc`, then `dpkg -x PACKAGE FOLDER`).
 
 The orders are breadth first; best first by the share of keywords in anchors alone; by the relevance
-of the specification, and the same with what is learned on the way (steered); and an oracle. A page
-of a real site is relevant by its document score. Of each group the sums are printed, and the ratio
-of steered to the others with a 95 % interval (bootstrap over its crawls).
+of the specification, and the same with learning during the crawl (steered); and an oracle. A page
+of a real site is relevant by its document score. Prints the sums of each group, and the ratio of
+steered to the others with a 95 % interval (bootstrap over its crawls).
 """
 
 import argparse
@@ -57,7 +57,7 @@ _MOST_BYTES = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """The pages of a web: URL and view of each, and the page that a URL leads to."""
+    """The pages of a web: URL and view of each, and the page of a URL."""
 
     urls: Sequence[str]
     view: Callable[[int], PageView | None]
@@ -79,7 +79,7 @@ class Pages:
         return cls(urls, views.__getitem__, page_at)
 
     def statistics(self, specification: CrawlSpecification) -> TermStatistics:
-        """Return how many pages have each keyword."""
+        """Return the number of pages with each keyword."""
         views = map(self.view, range(len(self.urls)))
         texts = [view.content.lower() for view in views if view]
         found = {}
@@ -108,7 +108,7 @@ class Crawls:
         self._truth = {pages.page_at(url) for url in truth}
 
     def found(self) -> "Harvest":
-        """Return how many relevant pages each order finds."""
+        """Return the number of relevant pages that each order finds."""
         follow = self._specification.thresholds.follow
         graph, seeds, learner = self._graph, self._seeds, LinkLearner(self._limit)
         anchors = PageGraph([""] * len(graph), self._by_anchors, self._limit)
@@ -167,7 +167,7 @@ class Crawls:
 
 @dataclass(frozen=True, slots=True)
 class Harvest:
-    """The relevant pages that each order finds within the budget, and all within reach."""
+    """The relevant pages that each order finds within the budget, and all reachable ones."""
 
     name: str
     pages: int
@@ -177,7 +177,7 @@ class Harvest:
 
 
 def main() -> None:
-    """Run all crawls and print what they found."""
+    """Run all crawls and print the results."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--archives", type=Path, help="the folder of real archives")
     options.add_argument("--sites", type=Path, help="the folder of unpacked documentation")
@@ -255,7 +255,7 @@ def _print_group(name: str, harvests: Iterable[Harvest]) -> None:
 
 
 def ratio(group: Sequence[Harvest], column: str) -> tuple[float, float, float]:
-    """Return the ratio of all pages found, and the bounds of its 95 % interval."""
+    """Return the ratio of the numbers of pages found, and the bounds of its 95 % interval."""
     chance = random.Random(0)
 
     def of(sample: Sequence[Harvest]) -> float:

@@ -1,12 +1,12 @@
-"""Import alone beside import with the analysis of each new page, which has a core of its own.
+"""Import without and with the analysis of each new page, which runs on a separate core.
 
-Makes WARC files (pages of 60 to 80 KB with 155 links; or takes those given)
-and imports them in turn, alone and with a specification of 100 keywords and
-100 entities, each into a new embedded archive. The processes that load are
-pinned to one core, those that analyse to another. One file more is imported
-first, so that the analysis is at work from the beginning. Prints what loading
-takes by the clock and of the processor, until the last file is loaded, and how
-far the analysis is by then.
+Makes WARC files (pages of 60 to 80 KB with 155 links; or uses given ones) and
+imports them alternately without and with a specification of 100 keywords and
+100 entities, each into a new embedded archive. Loading processes are pinned to
+one core, analysing ones to another. An additional file is imported first, so
+that the analysis is running from the start. Prints the clock and processor
+time of loading, until the last file is loaded, and the progress of the
+analysis at that time.
 
     python -m benchmarks.steering_import --repeat 5
     python -m benchmarks.steering_import /data/*.warc.gz
@@ -41,7 +41,7 @@ from nwx.warc.sources import expand
 RUNS = ("alone", "steered")
 GOAL = 0.10
 _WARM_PAGES = 20
-"""By then the dictionaries are loaded."""
+"""The number of pages after which the dictionaries are loaded."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -90,7 +90,7 @@ def _run(name: str, archive: str, warcs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-# What is measured runs in a process of its own. Processes inherit its core.
+# Measured code runs in a separate process, whose children inherit its core.
 
 
 def _loaded(name: str, archive: str, warcs: Sequence[str]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _loaded(name: str, archive: str, warcs: Sequence[str]) -> dict[str, Any]:
         began, before = time.perf_counter(), watch.seconds()
         load(expand(warcs[1:]))
         clock, processor = time.perf_counter() - began, watch.stop() - before
-        time.sleep(1)  # for what was told last
+        time.sleep(1)  # for the last messages
         report = listener.report()
     return {
         "clock": round(clock, 2),
@@ -129,7 +129,7 @@ def _loaded(name: str, archive: str, warcs: Sequence[str]) -> dict[str, Any]:
 
 
 def pinned_analyzer(specification: CrawlSpecification, statistics: TermStatistics) -> Analyzer:
-    """Return an analyzer, in a process that has the second core from now on."""
+    """Pin this process to the second core, and return an analyzer."""
     os.sched_setaffinity(0, {_cores()[1]})
     return Analyzer(specification, statistics)
 
@@ -147,7 +147,7 @@ def _specification() -> CrawlSpecification:
 
 
 class _LoadingWatch:
-    """The processor seconds of this process and of those on its core that descend from it."""
+    """The processor seconds of this process and of its descendants on the same core."""
 
     def __init__(self) -> None:
         self._worked: dict[int, float] = {}
@@ -161,7 +161,7 @@ class _LoadingWatch:
         return sum(self._worked.values())
 
     def stop(self) -> float:
-        """Look no more, and return the seconds."""
+        """Stop sampling, and return the seconds."""
         self._over.set()
         self._thread.join()
         return self.seconds()

@@ -1,8 +1,8 @@
-"""Subjects of crawls of real collections, for the simulator: what each site is known to be about.
+"""Subjects of crawls of real collections, for the simulator: the known topics of each site.
 
-The keywords are those that somebody would write down who knows the subject
-but has not read the pages. Seeds are those of the crawls that made the
-collections, or the home page where that seed is no page.
+The keywords are what an expert on the subject would write down without reading
+the pages. Seeds are those of the original crawls of the collections, or the
+home page if a seed is not a page.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Subject(NamedTuple):
     entities: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def specification(self) -> CrawlSpecification:
-        """Return the specification, with all weights and thresholds as they are by default."""
+        """Return the specification, with default weights and thresholds."""
         return CrawlSpecification(
             self.name,
             self.seeds,
@@ -153,7 +153,7 @@ SUBJECTS = (
         {"Royal Library": (), "State and University Library": (), "IIPC": ()},
     ),
 )
-"""Of several subjects a collection has, none is chosen by what came of it."""
+"""The choice among several subjects of a collection does not depend on results."""
 
 _SQLITE, _PYTHON = "usr/share/doc/sqlite3", "usr/share/doc/python3.11/html"
 _POSTGRESQL = "usr/share/doc/postgresql-doc-15/html"
@@ -178,4 +178,4 @@ SITES = (
     _site("authentication", _POSTGRESQL, authentication=3, password=2, certificate=2, LDAP=2),
     _site("geometry", _POSTGRESQL, geometric=3, polygon=3, point=1, circle=2),
 )
-"""Subjects in the documentation of packages of Debian, unpacked below a folder."""
+"""Subjects in the documentation of Debian packages, unpacked below a folder."""

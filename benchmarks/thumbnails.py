@@ -1,13 +1,13 @@
-"""A page of 50 results with thumbnails: what the search page and the pictures take.
+"""A page of 50 results with thumbnails: times of the search page and the pictures.
 
     python -m benchmarks.thumbnails [--pages 60] [--elastic]
 
 Makes an archive of pages with screenshots of 1920 x 1080 as PNG, one with
-JPEG thumbnails as crawlers store them, and one without renders; asks the
+JPEG thumbnails as stored by crawlers, and one without renders; requests the
 first 50 results of each, and the pictures on them, one after the other: cold
-(after a start), and warm (kept by the application). The peer is Pillow's own
+(after a start), and warm (cached by the application). The peer is Pillow's
 `Image.thumbnail` on the same bytes in a plain loop. Prints the least of three
-runs in milliseconds of processor; Elasticsearch's own work is not in it.
+runs in processor milliseconds, without Elasticsearch's work.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def screenshot(form: str, size: tuple[int, int], number: int) -> bytes:
-    """Return a picture as full as a page: boxes of text and some gradients."""
+    """Return a picture with the detail of a page: boxes of text and some gradients."""
     image = Image.linear_gradient("L").resize(size).convert("RGB")
     draw = ImageDraw.Draw(image)
     for row in range(0, size[1], 14):
@@ -73,7 +73,7 @@ def screenshot(form: str, size: tuple[int, int], number: int) -> bytes:
 
 
 def write_archive(path: Path, pages: int, pictures: Sequence[bytes]) -> Path:
-    """Write so many pages, each with one of the pictures where there are any."""
+    """Write pages, each with one of the pictures if there are any."""
     records = []
     for number in range(pages):
         url = f"http://site{number % 7}.example/{number}"
@@ -86,7 +86,7 @@ def write_archive(path: Path, pages: int, pictures: Sequence[bytes]) -> Path:
 
 
 def measure(settings: Settings, path: Path, name: str) -> None:
-    """Print what a page of results and its pictures take."""
+    """Print the times of a page of results and its pictures."""
     with ExitStack() as stack:
         engine = stack.enter_context(open_engine(settings))
         engine.create()
@@ -107,7 +107,7 @@ def measure(settings: Settings, path: Path, name: str) -> None:
 
 
 def cold_cost(engine: Engine, sources: Sequence[str]) -> float:
-    """Return what the pictures take where none are kept."""
+    """Return the times of the pictures without cache."""
     client = create_app(engine).test_client()
     search_page(client)
     return cost(lambda: fetch(client, sources))[0]
@@ -120,14 +120,14 @@ def search_page(client: FlaskClient) -> list[str]:
 
 
 def fetch(client: FlaskClient, sources: Sequence[str]) -> None:
-    """Ask for pictures; each must be one."""
+    """Request pictures; each answer must be a picture."""
     for source in sources:
         if client.get(source).status_code != 200:
             raise SystemExit(f"{source} is no picture")
 
 
 def plain(pictures: Sequence[bytes]) -> None:
-    """Scale pictures as Pillow does it by itself."""
+    """Scale pictures with Pillow alone."""
     for payload in pictures:
         image = Image.open(io.BytesIO(payload))
         image.thumbnail((320, 200))
@@ -135,7 +135,7 @@ def plain(pictures: Sequence[bytes]) -> None:
 
 
 def cost(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the milliseconds that some work takes: of processor, and by the clock."""
+    """Return the milliseconds of some work: of processor, and by the clock."""
     processor, clock = time.process_time(), time.perf_counter()
     work()
     return 1e3 * (time.process_time() - processor), 1e3 * (time.perf_counter() - clock)

@@ -1,14 +1,14 @@
-"""A made web of a few hundred pages: six sites, one subject to be found, traps and spam.
+"""A generated web of a few hundred pages: six sites, one subject to be found, traps and spam.
 
-Always the same, and its truth is at hand: the subject of each page is known, and with it which
-pages a crawl about floods is to find. The sites are
+Deterministic: the subject of each page is known, and so the pages that a crawl about floods should
+find. The sites are
 
 - news.example (WordPress): sections, lists over several pages, articles of four subjects;
-- blog.example (Blogger): half of it about floods, and a calendar that has no end;
-- forum.example (phpBB): threads, and links with session ids that have no end;
-- wiki.example (MediaWiki): articles, each with its editor, history and login;
-- shop.example: nothing of the subject, and a relative link that repeats its path without end;
-- casino.example: spam that names the subject, and links to itself.
+- blog.example (Blogger): half of it about floods, and an endless calendar;
+- forum.example (phpBB): threads, and endless links with session ids;
+- wiki.example (MediaWiki): articles, each with editor, history and login;
+- shop.example: nothing on the subject, and a relative link that repeats its path endlessly;
+- casino.example: spam that mentions the subject, and links to itself.
 
 `python -m benchmarks.topic_pages FOLDER` writes it as a WARC.
 """
@@ -48,10 +48,10 @@ SEEDS = (
     ("wiki.example", "/wiki/Main_Page"),
     ("shop.example", "/"),
 )
-"""Where a crawl begins: not at the blog, which it has to find."""
+"""The seeds of a crawl, without the blog, which it has to find."""
 SPAM_HOSTS = ("casino.example",)
 TRAP_PAGES = 40
-"""How many pages of each trap a WARC holds."""
+"""The number of pages of each trap in a WARC."""
 
 _SUBJECTS = {
     "news.example": {"flood": 18, "politics": 22, "sport": 22, "culture": 22},
@@ -61,7 +61,7 @@ _SUBJECTS = {
     "shop.example": {"goods": 70},
     "casino.example": {"casino": 50},
 }
-"""How many pages of each subject a site has."""
+"""The number of pages of each subject on each site."""
 _OF_SUBJECT = {SUBJECT, "Hochwasser"}
 _LISTED = 12
 _GENERATORS = {
@@ -75,7 +75,7 @@ _GENERATORS = {
 
 
 class Target(NamedTuple):
-    """A page by its place, on whatever address its site is served."""
+    """A page by site and path, independent of the address of the site."""
 
     host: str
     path: str
@@ -83,7 +83,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """A page: what it is about ("" for lists and home pages), and the HTML of its text."""
+    """A page: its subject ("" for lists and home pages), and the HTML of its text."""
 
     target: Target
     title: str
@@ -94,7 +94,7 @@ class TopicPage:
 
     @property
     def relevant(self) -> bool:
-        """Whether a crawl about floods is to find the page."""
+        """Whether a crawl about floods should find the page."""
         return self.subject in _OF_SUBJECT
 
 
@@ -111,16 +111,16 @@ class TopicPages:
 
     @property
     def seeds(self) -> list[str]:
-        """The URLs at which a crawl begins."""
+        """The seeds of a crawl."""
         return [self.url(Target(*seed)) for seed in SEEDS]
 
     @property
     def relevant(self) -> frozenset[str]:
-        """The URLs of the pages that a crawl about floods is to find."""
+        """The URLs of the pages that a crawl about floods should find."""
         return frozenset(self.url(page.target) for page in self.pages.values() if page.relevant)
 
     def specification(self, name: str = "floods") -> CrawlSpecification:
-        """Return what a crawl of these pages is about: floods, and not the spam."""
+        """Return the specification of a crawl of these pages: floods, without the spam."""
         spam = (urlsplit(self.url(Target(host, "/"))).hostname or "" for host in SPAM_HOSTS)
         return CrawlSpecification(
             name,
@@ -131,14 +131,14 @@ class TopicPages:
         )
 
     def body(self, host: str, path: str) -> bytes | None:
-        """Return the HTML at a path of a site; None where there is nothing."""
+        """Return the HTML at a path of a site, None without a page."""
         page = self.pages.get(Target(host, path))
         if page is None:
             page = _trap_page(Target(host, path))
         return None if page is None else self._html(page)
 
     def trap_pages(self) -> Iterator[Target]:
-        """Yield the first pages of each trap, as a crawler that follows its links meets them."""
+        """Yield the first pages of each trap, in the order of a crawler that follows its links."""
         for start in (
             Target("blog.example", _month(2024 * 12)),
             Target("forum.example", f"/index?sid={_session('/')}"),
@@ -213,7 +213,7 @@ def _all_pages() -> Iterator[tuple[Target, TopicPage]]:
 
 
 def _articles(host: str) -> Iterator[tuple[Target, str]]:
-    """Yield the pages of a site that are about something, in an order without meaning."""
+    """Yield the pages of a site that have a subject, in arbitrary order."""
     subjects = [name for name, count in _SUBJECTS[host].items() for _ in range(count)]
     random.Random(host).shuffle(subjects)
     for number, subject in enumerate(subjects):
@@ -260,7 +260,7 @@ def _article(target: Target, subject: str, by_subject: dict[str, list[Target]]) 
 
 
 def _lists(host: str, articles: list[tuple[Target, str]]) -> Iterator[TopicPage]:
-    """Yield the lists that lead to all pages of a site, and its home page."""
+    """Yield the lists that link to all pages of a site, and its home page."""
     first = _list_path(host, 0)
     pages = [articles[n : n + _LISTED] for n in range(0, len(articles), _LISTED)]
     for number, listed in enumerate(pages):
@@ -290,7 +290,7 @@ def _list_path(host: str, number: int) -> str:
 
 
 def _navigation(target: Target) -> list[tuple[Target, str]]:
-    """Return what else the menu of a page leads to: logins, editors, and the mouths of traps."""
+    """Return the other links in the menu of a page: logins, editors, and entries of traps."""
     host, path = target
     match host:
         case "news.example":
@@ -317,7 +317,7 @@ def _navigation(target: Target) -> list[tuple[Target, str]]:
 
 
 def _trap_page(target: Target) -> TopicPage | None:
-    """Return a page that is made when it is asked for, and leads to the next of its kind."""
+    """Return a page of a trap, generated on request, which links to the next one."""
     host, path = target
     source = _source(target, "trap")
     if host == "blog.example" and path.startswith("/calendar/") and path.count("/") == 3:
@@ -329,7 +329,7 @@ def _trap_page(target: Target) -> TopicPage | None:
     elif host == "forum.example" and path.startswith("/index?sid="):
         links = [f"/index?sid={_session(path)}", f"/index?sid={_session(path + '2')}"]
     elif host == "shop.example" and path.endswith("catalogue/offers"):
-        # As a relative link gives it: catalogue/offers, seen from /catalogue/offers.
+        # The result of the relative link catalogue/offers on /catalogue/offers.
         links = [f"{path.removesuffix('offers')}catalogue/offers"]
     else:
         return None
@@ -355,7 +355,7 @@ def _title(subject: str, source: random.Random) -> str:
 
 
 def _sentence(subject: str, source: random.Random, words: int) -> str:
-    """Return words of which one in five is of the subject."""
+    """Return words, one in five from the subject."""
     own = WORDS.get(subject, PLAIN)
     drawn = [source.choice(own if source.random() < 0.2 else PLAIN) for _ in range(words)]
     return " ".join(drawn).capitalize() + "."

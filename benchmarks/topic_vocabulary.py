@@ -1,7 +1,7 @@
-"""Words of the subjects that the made web of topic_pages.py writes about."""
+"""Words of the subjects of the generated web in topic_pages.py."""
 
 SUBJECT = "flood"
-"""The subject that a crawl of the made web is about."""
+"""The subject of a crawl of the generated web."""
 
 WORDS = {
     "flood": (
@@ -54,7 +54,7 @@ PLAIN = (
     " number case group company problem fact area point home room money story month book eye job"
     " word business issue side kind head service friend father power hour game line end member"
 ).split()
-"""Words that pages of all subjects have, those of places that floods come to among them."""
+"""Words on pages of all subjects, including words for places that can be flooded."""
 
 KEYWORDS = (
     ("flood", 3.0, "en"),

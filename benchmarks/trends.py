@@ -1,17 +1,16 @@
-"""How long six queries over time take, beside six searches with a facet of years.
+"""Times of six queries over time, compared with six searches with a facet of years.
 
     python -m benchmarks.trends [--documents 100000] [--repetitions 9]
                                 [--archive FOLDER] [--elastic | --address URL]
 
-Six queries of one to three words are compared by year and by month, as
-`/trends` does: seven questions, as the whole archive is counted too. The peer
-is what one would ask without it: a search with a facet of years for each of
-the six, without snippets. Each is asked for other words in each repetition,
-as servers keep answers; the mean counts, in milliseconds of the clock and of
-processor: that of this process, and that of the server. With `--elastic` they
-are asked of a server of its own instead of the embedded engine, with
-`--address` of a server that holds the documents, whose processor time is not
-known.
+Six queries of one to three words are counted by year and by month, as in
+`/trends`: seven questions, as the whole archive is counted too. The peer is
+the alternative without trends: a search with a facet of years for each of the
+six, without snippets. Each repetition uses other words, as servers cache
+answers; the mean counts, in milliseconds by clock and of processor: of this
+process, and of the server. `--elastic` starts a separate server instead of
+using the embedded engine; `--address` uses a server with the documents, whose
+processor time is unknown.
 """
 
 import argparse
@@ -40,7 +39,7 @@ _GOAL_MS = 300.0
 
 
 def main() -> None:
-    """Print what trends take, beside searches."""
+    """Print the times of trends and of searches."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--documents", type=int, default=100_000)
     options.add_argument("--repetitions", type=int, default=9)
@@ -67,7 +66,7 @@ def main() -> None:
 
 
 def compare(engine: Engine, rounds: list[list[str]]) -> None:
-    """Print what trends and searches take of an engine, and their ratios; the first round warms."""
+    """Print the times of trends and searches on an engine, and ratios; the first round warms up."""
     ways: dict[str, Callable[[list[str]], object]] = {
         "six queries by year": lambda some: trends(engine, some, Question(), Period.YEAR),
         "six queries by month": lambda some: trends(engine, some, Question(), Period.MONTH),
@@ -94,7 +93,7 @@ def _once(ask: Callable[[list[str]], object], queries: list[str]) -> Took:
     clock, own, family = time.perf_counter(), time.process_time(), family_seconds(os.getpid())
     ask(queries)
     worked = time.process_time() - own
-    # The system counts the server's in steps of 10 ms.
+    # The system counts the server's time in steps of 10 ms.
     served = family_seconds(os.getpid()) - family - worked
     return 1000 * (time.perf_counter() - clock), 1000 * worked, 1000 * served
 

@@ -1,14 +1,13 @@
-"""Search by meaning: recall, bytes a passage, and the time of hybrid searches.
+"""Search by meaning: recall, bytes per passage, and the time of hybrid searches.
 
     python -m benchmarks.vectors [--texts FILE] [--documents 100000] [--archive FOLDER]
         [--questions 200] [--whole]
 
-FILE has the text of a document in each line (UTF-8); without it texts are made of the words of the
-model, each about a few subjects: passages are then as far from each other as chance has it, the
-hardest case. Prints how many of the ten nearest documents by exact comparison the index finds as
-searches ask it: of the vectors that it holds, and with --whole of the model's own; the bytes of the
-index; and what searches by words, meaning and both take by the clock, and of the processors where
-no server answers them.
+FILE has the text of a document in each line (UTF-8); without it, texts are generated from words of
+the model, each about a few subjects: distances of passages are then random, the hardest case.
+Prints how many of the ten nearest documents by exact comparison a search in the index finds: by the
+stored vectors, and with --whole by the model's original ones; the bytes of the index; and the times
+of searches by words, meaning and both by the clock and, without a server, of the processors.
 """
 
 import argparse
@@ -65,7 +64,7 @@ def main() -> None:
                 engine.refresh()
             built = build_vectors(engine)
             print(f"{built.passages:,} passages built in {built.seconds:.0f} s")
-        with open_engine(settings) as engine:  # its journal is in the files by now
+        with open_engine(settings) as engine:  # the journal has been merged into the files
             stats = engine.stats()[IndexName.VECTORS]
             count = stats.entries or 1
             print(f"{count:,} passages, {(stats.bytes or 0) / count:.0f} bytes each")
@@ -75,7 +74,7 @@ def main() -> None:
 
 
 def _made_texts(count: int) -> list[str]:
-    """Return texts of 2 to 6 passages: frequent words, and words of two subjects of 300."""
+    """Return texts of 2 to 6 passages: frequent words, and words of two of 300 subjects."""
     chance = Random(29)
     vocabulary = wordllama.WordLlama.load(
         cache_dir=Path(wordllama.__file__).parent, disable_download=True
@@ -109,7 +108,7 @@ def _document(number: int, text: str) -> Document:
 
 
 def _questions(texts: Sequence[str], count: int) -> list[str]:
-    """Return a few words of a text each, which stand together there."""
+    """Return a few consecutive words of some texts."""
     chance = Random(7)
     found: list[str] = []
     while len(found) < count:
@@ -152,7 +151,7 @@ def _print_recall(engine: Engine, questions: Sequence[str], *, is_whole: bool) -
 
 
 def _as_near(scores: _Floats, found: Sequence[int]) -> int:
-    """Return how many found documents are as near as the tenth; many pages say the same."""
+    """Return how many found documents are as near as the tenth; many pages have the same text."""
     tenth = np.partition(scores, -_TEN)[-_TEN]
     return int((scores[found] >= tenth - 1e-6).sum())
 
@@ -175,7 +174,7 @@ def _whole_vectors(
 
 
 def _print_times(engine: Engine, settings: Settings, questions: Sequence[str]) -> None:
-    """Print times by the clock and, in a folder, of the processors; each the best of some."""
+    """Print times by the clock and, in a folder, of the processors; each the best of several."""
     archive = Archive.over(engine, settings)
     clocks = {"by the clock": time.perf_counter}
     if engine.traits.is_local:

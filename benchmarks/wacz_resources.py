@@ -1,11 +1,11 @@
-"""Do pages play from a WACZ with their resources as they play from their archive?
+"""Whether pages play from a WACZ with resources as they do from their archive.
 
-Pages of an archive are opened in its playback, and the URLs noted that were
-answered with success. Then the pages are packed with `nwx wacz
---with-resources` and, for comparison, without; each WACZ is imported into an
-archive of its own, and the pages are opened in its playback. As pages in one
-WACZ share resources, each page is looked at alone too: of the captures that
-played, how many would be in a WACZ of this page only?
+Pages of an archive are opened in its playback, and successfully answered URLs
+are recorded. Then the pages are packed with `nwx wacz --with-resources` and,
+for comparison, without; each WACZ is imported into a separate archive, and the
+pages are opened in its playback. As pages in one WACZ share resources, each
+page is also checked alone: how many of the played captures would be in a WACZ
+of this page only?
 
     python -m benchmarks.wacz_resources FOLDER FILE... --pages 20
     python -m benchmarks.wacz_resources FOLDER FILE... --tabs 4         all pages
@@ -43,11 +43,11 @@ _MEMENTO = "%a, %d %b %Y %H:%M:%S GMT"
 
 PageUrl = tuple[str, str]
 Played = dict[str, str]
-"""Archived URLs that were answered with success, and the timestamps of the captures."""
+"""Successfully answered archived URLs, and the timestamps of their captures."""
 
 
 def chosen_pages(archive: Path, count: int) -> list[PageUrl]:
-    """Return URL and timestamp of some pages, the same each time; of all with a count of 0."""
+    """Return URL and timestamp of some pages, the same each time; of all if `count` is 0."""
     with open_engine(Settings(str(archive)), read_only=True) as engine:
         captures = map(capture_from_entry, engine.scan(IndexName.CAPTURES))
         pages = sorted({(one.url, one.timestamp) for one in page_places(captures)})
@@ -63,14 +63,14 @@ def nwx(archive: Path, *arguments: object) -> None:
 
 
 class Player:
-    """Opens pages in playback, some at a time, and notes what was answered with success."""
+    """Opens pages in playback, some at a time, and records successfully answered URLs."""
 
     def __init__(self, browser: Browser, address: str, tabs: int) -> None:
         self._browser, self._address = browser, address
         self._free = asyncio.Semaphore(tabs)
 
     async def played(self, pages: Sequence[PageUrl]) -> list[Played]:
-        """Return for each page what its playback answered with success."""
+        """Return the successfully answered URLs of each page."""
         return await asyncio.gather(*(self._page(url, timestamp) for url, timestamp in pages))
 
     async def _page(self, url: str, timestamp: str) -> Played:
@@ -97,7 +97,7 @@ class Player:
 
 
 async def played(archive: Path, pages: Sequence[PageUrl], tabs: int) -> list[Played]:
-    """Return for each page what the playback of an archive answered with success."""
+    """Return the successfully answered URLs of each page in the playback of an archive."""
     with served(archive) as (address, _):
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(
@@ -111,7 +111,7 @@ async def played(archive: Path, pages: Sequence[PageUrl], tabs: int) -> list[Pla
 def played_again(
     archive: Path, pages: Sequence[PageUrl], whole: Sequence[Played], tabs: int
 ) -> list[set[str]]:
-    """Return what pages lack in an archive after so many tries: not all they load is the same."""
+    """Return the URLs that pages lack in an archive after some tries, as requests vary."""
     lacking = [set(one) for one in whole]
     for _ in range(_TRIES):
         left = [at for at, urls in enumerate(lacking) if urls]
@@ -122,7 +122,7 @@ def played_again(
 
 
 def needed_alone(engine: Engine, page: PageUrl) -> Iterator[Capture]:
-    """Yield what a WACZ of one page would hold."""
+    """Yield the captures that a WACZ of one page would contain."""
     url, timestamp = page
     own = [one for one in engine.captures(urlkey(url)) if one.timestamp == timestamp]
     yield from own
@@ -135,7 +135,7 @@ def needed_alone(engine: Engine, page: PageUrl) -> Iterator[Capture]:
 def lacking_alone(
     archive: Path, pages: Sequence[PageUrl], whole: Sequence[Played]
 ) -> list[set[str]]:
-    """Return the URLs that played and that a WACZ of their page alone would lack."""
+    """Return the played URLs that a WACZ of their page alone would lack."""
     with open_engine(Settings(str(archive)), read_only=True) as engine:
         return [
             _not_held(engine, page, one) if one else set()
@@ -146,7 +146,7 @@ def lacking_alone(
 def _not_held(engine: Engine, page: PageUrl, whole: Played) -> set[str]:
     needed = list(needed_alone(engine, page))
     keys = {one.urlkey for one in needed}
-    # Playback takes files with another query where there is none with its own.
+    # Playback falls back to files with another query.
     files = {(one.url.partition("?")[0], one.timestamp) for one in needed}
     return {
         url
@@ -174,7 +174,7 @@ def packed(archive: Path, folder: Path, name: str, *options: str) -> Path:
 def show(
     name: str, pages: Sequence[PageUrl], whole: Sequence[Played], lack: list[set[str]]
 ) -> None:
-    """Print how much plays, and what does not."""
+    """Print how much plays, and the URLs that do not."""
     total, missing = sum(map(len, whole)), sum(map(len, lack))
     print(
         f"{name}: {total - missing:,} of {total:,} URLs,"
@@ -183,7 +183,7 @@ def show(
 
 
 def show_missing(pages: Sequence[PageUrl], lack: Sequence[set[str]]) -> None:
-    """Print the URLs that are lacking, and how many pages lack each."""
+    """Print the lacking URLs, with the number of pages that lack each."""
     count = Counter(url for urls in lack for url in urls)
     page = {url: of for of, urls in zip(pages, lack, strict=True) for url in urls}
     for url, pages_of_it in count.most_common():
@@ -191,7 +191,7 @@ def show_missing(pages: Sequence[PageUrl], lack: Sequence[set[str]]) -> None:
 
 
 def main() -> None:
-    """Print how many resources play from each."""
+    """Print how many resources play from each archive."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("files", nargs="*", type=Path)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.weight [--json]
 
-Prints today's counts with the goals. A line counts as
-repeated when six lines of code in a row, without blanks, comments and
-imports, stand in two places of nwx and webapp to the letter.
+Prints the current counts with the goals. A line counts as repeated if it is
+in a run of six lines of code, without blanks, comments and imports, that
+occurs exactly in two places of nwx and webapp.
 """
 
 import json
@@ -28,7 +28,7 @@ GOALS = {
 
 
 def counts() -> dict[str, int]:
-    """Return the counts by their names, in the order of GOALS."""
+    """Return the counts by name, in the order of GOALS."""
     texts = {path: path.read_text(encoding="utf-8") for path in _modules()}
     sizes = [text.count("\n") for text in texts.values()]
     documents = {path: len(path.read_text(encoding="utf-8").split()) for path in _documents()}
@@ -54,7 +54,7 @@ def _documents() -> Iterator[Path]:
 
 
 def _repeated(texts: dict[Path, str]) -> int:
-    """Return how many lines are in a run that stands elsewhere too."""
+    """Return the number of lines in runs that also occur elsewhere."""
     places: defaultdict[tuple[str, ...], list[tuple[Path, int]]] = defaultdict(list)
     for path, text in texts.items():
         lines = [line.strip() for line in text.splitlines()]

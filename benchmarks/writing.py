@@ -1,9 +1,9 @@
-"""The one writer of an embedded archive, fed with documents that other processes staged.
+"""The single writer of an embedded archive, fed with documents staged by other processes.
 
-Stages documents in processes as an import does, and then writes them:
-prints documents a second of both, their processor time a document, and the
-writer's share. `--unstaged` writes plain batches beside, as whoever calls
-`Engine.write` does, into another archive in the same run.
+Stages documents in processes, as an import does, and then writes them: prints
+documents per second and processor time per document of both, and the writer's
+share. `--unstaged` also writes plain batches with `Engine.write` into another
+archive in the same run.
 
     python -m benchmarks.writing --documents 100000
 """

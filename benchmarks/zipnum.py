@@ -1,14 +1,14 @@
-"""Builds a ZipNum cluster, beside the same steps written plainly.
+"""Building a ZipNum cluster, compared with a plain implementation of the same steps.
 
 python -m benchmarks.zipnum --lines 10000000 --folder /a/disk/with/room
 
-The plain way is that of webarchive-indexing: `LC_ALL=C sort`, then blocks
-of 3,000 lines through zlib at level 6, one shard after the other. Both get
-the same files and as many processes (sort has its own threads), in turns,
-and have to write the same lines; the cluster is verified. Beside the seconds
-by the clock stand those of the processors, which others who use the machine
-change less. `--order sorted` gives each of the input files in order, as indexers write one for each
-WARC; `shuffled` in none.
+The plain way is that of webarchive-indexing: `LC_ALL=C sort`, then blocks of
+3,000 lines through zlib at level 6, one shard after the other. Both run
+alternately on the same files with the same number of processes (sort has its
+own threads), and must write the same lines; the cluster is verified. Prints
+clock seconds and processor seconds, which other load changes less. With
+`--order sorted` each input file is sorted, as indexers write one for each
+WARC; with `shuffled` none is.
 """
 
 import argparse
@@ -39,7 +39,7 @@ _MEMORY = 512 << 20
 
 
 def make_lines(count: int, seed: int = 1) -> Iterator[bytes]:
-    """Yield CDXJ lines of as many sites and lengths as real ones have, in no order."""
+    """Yield unsorted CDXJ lines with realistic numbers of sites and lengths."""
     source = random.Random(seed)
     words = Words(5_000, source).words
     for number in range(count):
@@ -61,7 +61,7 @@ def make_lines(count: int, seed: int = 1) -> Iterator[bytes]:
 
 
 def make_inputs(folder: Path, count: int, order: str) -> list[Path]:
-    """Write the lines into files and return these."""
+    """Write the lines to files and return their paths."""
     lines = make_lines(count)
     paths = []
     for number in range(_FILES):
@@ -74,7 +74,7 @@ def make_inputs(folder: Path, count: int, order: str) -> list[Path]:
 
 
 def plainly(inputs: list[Path], out: Path, shards: int, cores: int) -> None:
-    """Sort all lines, cut them into shards, and these into blocks."""
+    """Sort all lines, split them into shards, and these into blocks."""
     out.mkdir()
     whole = out / "sorted"
     command = ["sort", f"--parallel={cores}", f"-S{_MEMORY >> 10}K", "-T", str(out), "-o"]
@@ -107,20 +107,20 @@ def with_nwx(inputs: list[Path], out: Path, shards: int, cores: int) -> None:
 
 
 def timed(work: Callable[[], None]) -> tuple[float, float]:
-    """Return the seconds that something took: by the clock, and of all processors."""
+    """Return the seconds of some work: by the clock, and of all processors."""
     begun, used = time.perf_counter(), processor_seconds()
     work()
     return time.perf_counter() - begun, processor_seconds() - used
 
 
 def processor_seconds() -> float:
-    """Return how long this process and those that it waited for have kept processors busy."""
+    """Return the processor seconds of this process and of ended children."""
     found = os.times()
     return found.user + found.system + found.children_user + found.children_system
 
 
 def same_lines(plain: Path, ours: Path) -> bool:
-    """Return whether both hold the same lines in the same order."""
+    """Return whether both clusters have the same lines in the same order."""
     expected = (
         line
         for path in sorted(plain.glob("cdx-*"))

@@ -20,7 +20,7 @@ ROBOTS = ("X-Robots-Tag", "noindex, nofollow")
 """The header that keeps pages out of the results of search engines."""
 
 ROBOTS_TXT = "User-agent: *\nDisallow: /\n"
-"""Keeps crawlers away: an archive's pages are copies, and without end."""
+"""Keeps crawlers away: archived pages are copies, and practically endless."""
 
 _GIVEN = "nwx.host"
 _MOST_CHARACTERS = 262

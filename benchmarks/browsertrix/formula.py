@@ -1,4 +1,4 @@
-"""Browsertrix's comparison of a page and its playback, by the libraries that it uses itself.
+"""Browsertrix's comparison of a page and its playback, with the same libraries.
 
 Needs node and npm: the libraries are installed into a temporary folder.
 """
@@ -21,9 +21,9 @@ _SECONDS = 600
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """What the crawl and the playback have of a page; what is missing is None.
+    """Screenshots, texts and resources of a page in the crawl and in playback, None if missing.
 
-    `urls` are the statuses of the resources by their URLs.
+    `urls` are the statuses of the resources by URL.
     """
 
     views: tuple[bytes, bytes] | None = None
@@ -38,7 +38,7 @@ def has_node() -> bool:
 
 @contextmanager
 def installed_libraries() -> Iterator[Path]:
-    """Give a folder with the script and its libraries."""
+    """Yield a folder with the script and its libraries."""
     with tempfile.TemporaryDirectory(prefix="nwx-browsertrix-") as name:
         folder = Path(name)
         copy(_SCRIPT, folder / _SCRIPT.name)
@@ -48,7 +48,7 @@ def installed_libraries() -> Iterator[Path]:
 
 
 def browsertrix_numbers(folder: Path, pages: Sequence[ComparedPage]) -> list[dict[str, object]]:
-    """Return what Browsertrix would write for each page, and `different` and `distance`."""
+    """Return Browsertrix's numbers for each page, and `different` and `distance`."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         lines = [json.dumps(_stored(Path(name), at, page)) for at, page in enumerate(pages)]
         done = subprocess.run(
@@ -63,7 +63,7 @@ def browsertrix_numbers(folder: Path, pages: Sequence[ComparedPage]) -> list[dic
 
 
 def _stored(folder: Path, number: int, page: ComparedPage) -> dict[str, list[str] | None]:
-    """Write the parts of a page into files, and return their paths."""
+    """Write the parts of a page to files, and return their paths."""
     urls = page.urls and [
         json.dumps({url: {"status": status} for url, status in each.items()}).encode()
         for each in page.urls

@@ -78,7 +78,7 @@ class PageNeeds:
         self._has_renders = has_renders(engine)
 
     def needed_captures(self, captures: Iterable[Capture]) -> Iterator[Capture]:
-        """Stream the captures that some captures need, possibly repeated; only pages need any."""
+        """Yield the captures that some captures need, possibly repeated; only pages need any."""
         for some in batches(filter(_may_be_page, captures), _PAGES_AT_ONCE):
             yield from self._of_some(some)
 

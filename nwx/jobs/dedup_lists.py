@@ -144,7 +144,7 @@ def list_revisits(
 
 @dataclass(slots=True)
 class TaskFound:
-    """Counts of what a task read."""
+    """The counts of a task: lines by file, and captures that passed the filter."""
 
     readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)

@@ -345,7 +345,7 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
 
 
 def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
-    """Yield links with their urlkeys; URLs that browsers do not load are left out."""
+    """Yield links with their urlkeys; invalid and not browsable URLs are left out."""
     for link in links:
         if is_browsed(link.url):
             with suppress(UrlError):

@@ -28,7 +28,7 @@ HELD_SECONDS = 5.0
 """The time after which any captures found are sent, however few."""
 
 COMMON_HEADERS = (
-    ("Cache-Control", "private, no-cache"),  # it depends on who asks
+    ("Cache-Control", "private, no-cache"),  # depends on the viewer
     ("X-Content-Type-Options", "nosniff"),
 )
 _GZIP_LEVEL = 1

@@ -168,7 +168,7 @@ def _crossed(view: ExplorerView, ask: Ask) -> Grid:
 
 
 def _is_cut(answer: FacetAnswer) -> bool:
-    """Return whether there may be more values than those listed."""
+    """Return whether the list may lack values."""
     return answer.found is None or answer.found > len(answer.rows)
 
 

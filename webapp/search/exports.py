@@ -344,7 +344,7 @@ def packing(suffix: str) -> ResponseReturnValue:
 
 @blueprint.get("/results.<suffix>", endpoint="results")
 def export_results(suffix: str) -> ResponseReturnValue:
-    """Stream all results of a search in their order, also those after the last page."""
+    """Return all results of a search as a file, in order, also those after the last page."""
     if suffix in PACKED_FORMATS:
         return packed_results(suffix, read_page(request.args, preferences()))
     if suffix not in RESULT_FORMATS:

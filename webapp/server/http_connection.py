@@ -354,7 +354,7 @@ class HttpConnection(TimedConnection, HttpToolsProtocol):
     def shutdown(self) -> None:
         """Close the connection after the current response.
 
-        If it had no request yet, wait for FIRST_REQUEST_SECONDS: one may be under way.
+        If there was no response yet, wait for FIRST_REQUEST_SECONDS: a request may be under way.
         """
         if self._is_answering and self._running is not None:
             self._running.keep_alive = False
