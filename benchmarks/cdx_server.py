@@ -154,7 +154,7 @@ def write_index(folder: Path, captures: int, prefix_lines: int) -> Path:
 
 
 def line_of(key: str, timestamp: str, url: str, number: int) -> str:
-    """Return a line; its digest is as random as real ones."""
+    """Return a CDX line with a digest as random as real ones."""
     digest = "".join(random.Random(number).choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", k=32))
     file = f"CRAWL-{number % 5000:05}.warc.gz"
     return f"{key} {timestamp} {url} text/html 200 {digest} - - 4321 {number} {file}\n"
@@ -221,7 +221,7 @@ def load_outback(port: int, index: Path, data: Path, pid: int) -> dict[str, floa
 def lookups(
     name: str, port: int, address: str, given: argparse.Namespace, pid: int
 ) -> dict[str, float]:
-    """Look up random URLs with each number of clients; return the figures of the last."""
+    """Look up random URLs with each number of clients; return the figures of the largest."""
     rate = each = 0.0
     for clients in given.clients:
         with multiprocessing.get_context("spawn").Pool(clients) as pool:
@@ -280,7 +280,7 @@ class Client:
     def stream(self, target: str) -> Iterator[bytes]:
         """Yield the pieces of the body of an answer."""
         self._socket.sendall(f"GET {target} HTTP/1.1\r\n{_HEADERS}\r\n".encode())
-        # Or a server that sends an answer in two packets waits for us in between.
+        # Otherwise a server that sends a response in two packets waits for our ACK in between.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         head = self._head()
         pieces = self._pieces(head)

@@ -102,7 +102,7 @@ def _versions(
 
 
 def measure_noise(seed: int) -> tuple[float, float, int]:
-    """Return the recall, the share of false alarms and the number of pairs."""
+    """Return the recall, the false alarm rate and the number of pairs."""
     chance, outcomes = random.Random(seed), []
     for _ in range(HOSTS):
         noise, found = HostNoise(), []

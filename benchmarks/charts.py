@@ -50,7 +50,7 @@ def server(archive: Path, cache: Path) -> Iterator[str]:
 
 
 def fetched(address: str) -> float:
-    """Return the milliseconds of a request."""
+    """Return the milliseconds that a request takes."""
     request = urllib.request.Request(address, headers={"Accept-Encoding": "gzip"})
     began = time.perf_counter()
     with urllib.request.urlopen(request) as answer:

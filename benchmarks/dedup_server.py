@@ -23,7 +23,7 @@ _BATCH = 10_000
 
 
 def main() -> None:
-    """Fill both, and measure them one after the other."""
+    """Fill both servers, and measure them one after the other."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--hashes", type=int, default=10_000_000)
     options.add_argument("--questions", type=int, default=100_000)
@@ -49,7 +49,7 @@ def digest(number: int) -> bytes:
 
 
 def fill(path: Path, hashes: int) -> None:
-    """Write the keys of a crawl."""
+    """Write the dedup keys of a crawl."""
     store = KeyStore(path)
     key = Keyspace(store, "").made(b"h:crawl", KeyKind.HASH)
     for number in range(hashes):

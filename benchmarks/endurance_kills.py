@@ -214,7 +214,7 @@ def started(place: Path, command: Sequence[object]) -> "subprocess.Popen[bytes]"
 def killed_once(place: Path, command: Sequence[object], how: str, after: float) -> int | None:
     """Run a command and kill it, or one of its processes, after `after` seconds.
 
-    Returns its exit code if it ended before, else None.
+    Returns its exit code if it ended earlier, else None.
     """
     if "--once" in command:
         command = [part for part in command if part != "--once"] + ["--interval", 0.1]
@@ -248,7 +248,7 @@ def killed_once(place: Path, command: Sequence[object], how: str, after: float) 
 
 
 def _is_tracker(pid: int) -> bool:
-    """Return whether a process only cleans up after Python's own semaphores."""
+    """Return whether a process is Python's resource tracker, which only cleans up semaphores."""
     try:
         return b"resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -256,7 +256,7 @@ def _is_tracker(pid: int) -> bool:
 
 
 def wait_for_end(group: int) -> None:
-    """Wait until no process of a group is left."""
+    """Wait until all processes of a group have ended."""
     end = time.monotonic() + _WAIT_SECONDS
     while time.monotonic() < end:
         try:

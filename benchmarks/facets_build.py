@@ -72,7 +72,7 @@ def _summed(groupings: Any) -> dict[str, Any]:
 
 
 def grouping_sets(folder: Path, work: Path, least: int) -> dict[str, Any]:
-    """Compute all groupings with one query of DuckDB."""
+    """Compute all groupings with one DuckDB query."""
     sets = ", ".join(f"({', '.join(('status', *some))})" for some in GROUPINGS)
     grouped = f"SELECT {COUNTED} FROM captures GROUP BY GROUPING SETS ({sets})"
     return _asked(folder, work, [f"{grouped} HAVING captures >= {least}"])

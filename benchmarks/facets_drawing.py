@@ -38,7 +38,7 @@ class Drawing:
         self._chance = random.Random(seed)
 
     def question(self, kind: str) -> FacetQuestion:
-        """Return a question of a kind."""
+        """Return a random question of a kind."""
         match kind:
             case "large":
                 return FacetQuestion(self._where(self._some(_LARGE, 1)))

@@ -133,7 +133,7 @@ def drawn_titles(found: Iterable[Document], chance: random.Random) -> list[Item]
 def copy_without(
     found: Iterator[Document], engine: Engine, items: Sequence[Item], place: Path
 ) -> int:
-    """Copy an archive without the links of items, with its links inverted; return its documents."""
+    """Copy an archive without the items' links, invert its links; return the document count."""
     left_out = {(item.source, item.target, item.text) for item in items}
     count = 0
     with EmbeddedEngine(place) as copy:

@@ -47,7 +47,7 @@ def write_log(path: Path, lines: int) -> None:
 
 
 def processor_seconds() -> float:
-    """Return the processor seconds of this process and its ended children."""
+    """Return the CPU seconds of this process and its ended children."""
     own, children = (
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
@@ -66,7 +66,7 @@ def timed(label: str, items: int, action: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Measure."""
+    """Measure log lines and captures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--captures", type=int, default=100_000)

@@ -90,7 +90,7 @@ class MutatedFiles:
                 self._originals.setdefault(suffix, []).append(pieces)
 
     def write(self, seed: int, folder: Path) -> Path:
-        """Write the file of a seed and return its path."""
+        """Write the file for a seed and return its path."""
         chance = random.Random(seed)
         kinds = sorted(self._originals)
         (suffix,) = chance.choices(kinds, [_SHARES[kind] for kind in kinds])
@@ -173,10 +173,10 @@ def _packed(chance: random.Random, piece: bytes) -> bytes:
     """Return a gzip member, rarely an abnormal one."""
     member = gzip.compress(piece, chance.choice((1, 6, 9)), mtime=0)
     kind = chance.randrange(24)
-    if kind == 0:  # a record over two members
+    if kind == 0:  # a record split over two members
         cut = chance.randrange(len(piece) + 1)
         return gzip.compress(piece[:cut], mtime=0) + gzip.compress(piece[cut:], mtime=0)
-    if kind == 1:  # a wrong sum or size
+    if kind == 1:  # a wrong checksum or size
         return member[:-8] + struct.pack("<II", chance.getrandbits(32), chance.getrandbits(32))
     if kind == 2:  # head fields that announce more data than there is
         return member[:3] + bytes([chance.randrange(256)]) + member[4:]
@@ -190,7 +190,7 @@ def _packed(chance: random.Random, piece: bytes) -> bytes:
 
 
 def _damaged(chance: random.Random, data: bytes) -> bytes:
-    """Return bytes with one damage."""
+    """Return the bytes with one kind of damage."""
     place = chance.randrange(len(data) + 1)
     size = min(chance.choice((1, 1, 2, 16, 300, 5000)), len(data) - place)
     end = place + size
@@ -213,7 +213,7 @@ def _damaged(chance: random.Random, data: bytes) -> bytes:
 
 
 def _rezipped(chance: random.Random, data: bytes) -> bytes:
-    """Return a ZIP file with one entry changed, renamed, doubled or dropped."""
+    """Return a ZIP file with one entry changed, renamed, duplicated or dropped."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
         entries = [(info.filename, old.read(info)) for info in old.infolist()]

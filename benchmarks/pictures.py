@@ -43,7 +43,7 @@ _WORDS = [f"word{number}" for number in range(5_000)]
 
 
 def main() -> None:
-    """Time a grid, then searches among many pictures."""
+    """Time a grid of pictures, then searches among many."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--images", type=int, default=300)
     options.add_argument("--entries", type=int, default=100_000)

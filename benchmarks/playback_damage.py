@@ -57,7 +57,7 @@ class Work:
         return MadeSite(self.pages)
 
     def warcs(self, name: str) -> Path:
-        """The WARC files of the whole or the damaged archive."""
+        """The WARC files of the complete or the damaged archive."""
         return self.folder / name / "warcs"
 
     def report(self, name: str) -> Path:

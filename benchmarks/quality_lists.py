@@ -40,7 +40,7 @@ QUESTIONS = {
 
 
 def main() -> None:
-    """Fill the stores, ask all questions, print a table."""
+    """Fill the stores, run all queries, print a table."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--scores", type=int, default=100_000)
     options.add_argument("--repetitions", type=int, default=5)
@@ -126,7 +126,7 @@ def compare(index: QualityIndex, db: sqlite3.Connection, repetitions: int) -> No
 def indexed(
     index: QualityIndex, wanted: QualityFilter, offset: int, *, anew: bool = False
 ) -> object:
-    """Return a page of the list from an archive; `anew`, as after a change of scores."""
+    """Return a page of the list from an archive; with `anew`, as after a change of scores."""
     if anew:
         index.remove(["nobody"])
     totals = index.totals(wanted)
@@ -136,7 +136,7 @@ def indexed(
 
 
 def scanned(execute: Callable[..., Any], wanted: QualityFilter, offset: int) -> object:
-    """Return the same by scans of a table."""
+    """Return the same page by scanning a table."""
     named = {name: getattr(wanted, name) for name in _FIELDS if getattr(wanted, name)}
     conditions = [f"{name} = ?" for name in named]
     values: list[object] = list(named.values())

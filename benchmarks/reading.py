@@ -32,7 +32,7 @@ WORDS = [f"{stem}{end}" for stem in ("arch", "libr", "muse", "nati", "regi", "co
 
 
 def main() -> None:
-    """Make or take a WARC, read it with both, print the figures."""
+    """Generate or open a WARC, read it with both, print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("warc", nargs="?", type=Path)
     parser.add_argument("--pages", type=int, default=10_000)

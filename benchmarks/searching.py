@@ -198,7 +198,7 @@ def name(engine: Engine) -> str:
 
 
 def draw(words: Words, count: int) -> list[Question]:
-    """Return questions of one to three words of any frequency."""
+    """Return queries of one to three words of any frequency."""
     source = random.Random(11)
     ranks = [int(10 ** source.uniform(0.5, 4)) for _ in range(count * 3)]
     return [
@@ -228,7 +228,7 @@ def figures(took: Sequence[float]) -> tuple[float, float]:
 
 
 def compare(embedded: Engine, server: Engine, questions: Sequence[Question]) -> None:
-    """Print the latency of both engines; their totals must agree."""
+    """Print the latency of both engines; their totals must be equal."""
     for question in questions:
         ours, theirs = embedded.search(question), server.search(question)
         if ours.documents != theirs.documents:

@@ -34,7 +34,7 @@ class Shared:
     captures: Sequence[int]
 
     def line(self) -> str:
-        """Return the figures in one line."""
+        """Return the figures on one line."""
         total = sum(self.captures)
         return (
             f"{len(self.captures)} importers: {self.seconds:.1f} s,"

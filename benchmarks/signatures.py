@@ -1,4 +1,4 @@
-"""How well signatures find near-identical pages: by hashes of words, and by the words themselves.
+"""Precision and recall of near-duplicate signatures: on hashes of words, and on the words.
 
 The peer is the TextProfileSignature of Nutch and Solr, on a Counter of words.
 Pairs are pages of one host in real archives, and pages with generated edits
@@ -77,7 +77,7 @@ def pairs_of_hosts(texts: Iterable[tuple[str, str]], most: int) -> Iterator[Pair
 
 
 def edited(text: str, chance: random.Random) -> Iterator[str]:
-    """Yield edits of a text: a date, a counter, an advertisement, lines lost, words changed."""
+    """Yield edits of a text: a date, a counter, an advertisement, removed lines, changed words."""
     lines = text.split("\n")
     yield f"{text}\nPrinted on {chance.randint(1, 28)} May {chance.randint(1999, 2024)}"
     yield f"Visitor {chance.randint(1, 99999)}\n{text}"
@@ -96,7 +96,7 @@ def similarity(first: str, second: str) -> float:
 
 
 def judge(name: str, pairs: list[Pair]) -> None:
-    """Print precision and recall of both signatures on some pairs."""
+    """Print precision and recall of both signatures on pairs of texts."""
     alike = [similarity(*pair) for pair in pairs]
     near = [pair for pair, value in zip(pairs, alike, strict=True) if value >= NEAR]
     print(f"{name}: {len(pairs)} pairs, {len(near)} of them near-identical")
@@ -117,7 +117,7 @@ def judge(name: str, pairs: list[Pair]) -> None:
 
 
 def main() -> None:
-    """Read the archives of a folder, and judge both signatures on them."""
+    """Evaluate both signatures on the archives of a folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--most", type=int, default=40)

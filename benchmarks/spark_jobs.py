@@ -111,7 +111,7 @@ def _least(several: Sequence[Took]) -> Took:
 
 
 def _line(small: Took, large: Took, sizes: tuple[int, int]) -> Line:
-    """Return the line through two sizes."""
+    """Return the line through the measurements of two sizes."""
     more = sizes[1] - sizes[0]
     each = Took(
         max(0.0, large.clock - small.clock) / more,

@@ -1,4 +1,4 @@
-"""nwx sql over an archive, and DuckDB on a Parquet export of the same captures.
+"""nwx sql on an archive, compared with DuckDB on a Parquet export of the same captures.
 
     python -m benchmarks.sql WORK [CAPTURES]
 
@@ -51,7 +51,7 @@ _LETTERS = str.maketrans("0189", "ABCD")
 
 
 def measured(*command: str) -> tuple[float, float, object]:
-    """Return processor seconds, peak MB of the largest process, and the rows."""
+    """Return CPU seconds, peak MB of the largest process, and the rows."""
     timed = ["/usr/bin/time", "-f", "%U %S %M", *command]
     done = subprocess.run(timed, capture_output=True, text=True, check=True)
     user, system, peak = map(float, done.stderr.split()[-3:])

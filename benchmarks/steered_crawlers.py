@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(web: LocalWeb) -> Iterator[ServedWeb]:
-    """Serve a web until the end of the block."""
+    """Serve a web during the block."""
     site = ServedWeb(web)
     handler = type("_WebHandler", (_Handler,), {"web": site})
     # All loopback addresses: one for each host, as crawlers wait between pages of a host.
@@ -139,7 +139,7 @@ def _watched(site: ServedWeb, folder: Path, warcs: Path) -> Iterator[Place]:
 
 
 def heritrix_crawls(site: ServedWeb, folder: Path, given: argparse.Namespace) -> tuple[int, int]:
-    """Return the relevant pages of a crawl by Heritrix alone, and of a steered one."""
+    """Return the relevant pages fetched by Heritrix alone, and by a steered crawl."""
     delay = str(round(given.delay * 1000))
     hasty = {"disposition__minDelayMs": delay, "disposition__maxDelayMs": delay}
     with running_heritrix(folder) as heritrix:
@@ -176,7 +176,7 @@ def heritrix_crawls(site: ServedWeb, folder: Path, given: argparse.Namespace) ->
 
 
 def scrapy_crawls(site: ServedWeb, folder: Path, given: argparse.Namespace) -> tuple[int, int]:
-    """Return the relevant pages of a crawl by Scrapy alone, and of a steered one."""
+    """Return the relevant pages fetched by Scrapy alone, and by a steered crawl."""
     hasty = {"DOWNLOAD_DELAY": str(given.delay)}
     with running_spider(SCRAPY[-1], site.specification().seeds, folder, **hasty):
         wait_until(site.is_crawled, "the budget is fetched", _SECONDS)
@@ -205,7 +205,7 @@ _CRAWLERS = {"heritrix": heritrix_crawls, "scrapy": scrapy_crawls}
 
 
 def main() -> None:
-    """Run the crawls and print what they found."""
+    """Run the crawls and print the relevant pages."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("crawler", choices=_CRAWLERS)
     options.add_argument("--shapes", nargs="+", choices=SHAPES, default=["local"])

@@ -65,7 +65,7 @@ class Pages:
 
     @classmethod
     def of_html(cls, html: Mapping[str, bytes]) -> "Pages":
-        """Return a web of HTML by URL."""
+        """Return a web from HTML by URL."""
         numbers = {urlkey(url): number for number, url in enumerate(html)}
         urls = list(html)
         views = [page_view(data, url, "20240101000000") for url, data in html.items()]
@@ -90,7 +90,7 @@ class Pages:
 
 
 class Crawls:
-    """The simulated crawls of a web by a specification."""
+    """Simulated crawls of a web with a specification."""
 
     def __init__(
         self,

@@ -114,7 +114,7 @@ def cold_cost(engine: Engine, sources: Sequence[str]) -> float:
 
 
 def search_page(client: FlaskClient) -> list[str]:
-    """Return the addresses of the pictures on a page of results."""
+    """Return the addresses of the images on a page of results."""
     answer = client.get(f"/search?q=quarry&per_page={SHOWN}")
     return [html.unescape(source) for source in _SOURCE.findall(answer.text)]
 

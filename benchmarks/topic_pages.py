@@ -100,7 +100,7 @@ class TopicPage:
 
 @dataclass(slots=True)
 class TopicPages:
-    """All pages, as served at `addresses` (by host; without: `http://HOST`)."""
+    """All pages, as served at `addresses` (by host; default: `http://HOST`)."""
 
     addresses: Mapping[str, str] = field(default_factory=dict)
     pages: dict[Target, TopicPage] = field(default_factory=lambda: dict(_all_pages()))
@@ -362,7 +362,7 @@ def _sentence(subject: str, source: random.Random, words: int) -> str:
 
 
 def write_topic_warc(folder: Path) -> Path:
-    """Write all pages, and the first of each trap, into a WARC; return its path."""
+    """Write all pages, and the first ones of each trap, to a WARC; return its path."""
     made = TopicPages()
     records = [
         Page(

@@ -77,4 +77,4 @@ ENTITIES = (
     ("Technisches Hilfswerk", ("THW",), "organisation"),
     ("Dresden Flood Office", ("Flood Office",), "organisation"),
 )
-"""Name, aliases and kind of its entities."""
+"""Name, aliases and kind of the entities of that crawl."""

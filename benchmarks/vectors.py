@@ -42,7 +42,7 @@ _INFINITE = float("inf")
 
 
 def main() -> None:
-    """Make or open an archive, and print the figures."""
+    """Create or open an archive, and print the figures."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--texts", type=Path)
     options.add_argument("--documents", type=int, default=100_000)
@@ -79,7 +79,7 @@ def _made_texts(count: int) -> list[str]:
     vocabulary = wordllama.WordLlama.load(
         cache_dir=Path(wordllama.__file__).parent, disable_download=True
     ).tokenizer.get_vocab()
-    pieces = sorted(piece for piece in vocabulary if piece[0] == "\u2581")  # begins a word
+    pieces = sorted(piece for piece in vocabulary if piece[0] == "\u2581")  # marks a word's start
     known = [piece[1:] for piece in pieces if piece[1:].isalpha() and piece[1:].islower()]
     words = [one for one in known if one.isascii() and len(one) > 2]
     chance.shuffle(words)

@@ -55,7 +55,7 @@ def chosen_pages(archive: Path, count: int) -> list[PageUrl]:
 
 
 def nwx(archive: Path, *arguments: object) -> None:
-    """Run a command on an archive; some files of real archives are damaged."""
+    """Run a command on an archive; it may fail, as some files of real archives are damaged."""
     command = [COMMAND, *map(str, arguments)]
     done = subprocess.run(command, env=environment(archive), check=False, capture_output=True)
     if not archive.exists():

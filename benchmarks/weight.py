@@ -1,4 +1,4 @@
-"""Count the weight of the project: lines, modules, words of documentation, repeated lines.
+"""Size of the project: lines, modules, words of documentation, repeated lines.
 
     python -m benchmarks.weight [--json]
 
