@@ -284,7 +284,7 @@ def candidate_rows(question: FacetQuestion, columns: Mapping[str, Array], rows: 
 
 
 def _single_codes(allowed: AllowedCodes) -> dict[Criterion, int] | None:
-    """Return the single allowed code of each criterion, None if no combination can match."""
+    """Return the single allowed code of each criterion, None if no stored combination fits."""
     found = {}
     for name, fits in allowed.items():
         codes = np.flatnonzero(fits)

@@ -212,7 +212,7 @@ class _Size(FixedValues):
             (0, 1, 1.2 * _KB, 15 * _KB, 150 * _KB, 1.4 * _KB**2, 15 * _KB**2, 120 * _KB**2),
         )
     )
-    """The bytes with which each category begins."""
+    """The smallest size of each category, in bytes."""
 
     def of_value(self, value: int | None) -> str:
         if value is None or not 0 <= value <= MAX_SIZE:

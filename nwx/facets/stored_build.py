@@ -30,7 +30,7 @@ _ADVICE = "run `nwx build-facets --anew`"
 
 @dataclass(frozen=True, slots=True)
 class BuildNotes:
-    """The metadata of a build; all fields but the first ones name blobs.
+    """The metadata of a build; the fields from `months` on name blobs.
 
     `stamp` and `checks` are the stamps of the captures that it was made from, in total and by month
     (`201301`). `seeds` are the seeds of the hashes, `hashed_by` the polars version that made them.

@@ -295,7 +295,7 @@ def serve_until_left(connection: "Connection[dict[str, str], Any]") -> None:
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
 
     def send(message: dict[str, str]) -> None:
-        with suppress(OSError):  # the parent may have gone
+        with suppress(OSError):  # the parent may have ended
             connection.send(message)
 
     settings = ServiceSettings(port=0, workers=1)

@@ -115,7 +115,7 @@ class _Cookies(SecureCookieSessionInterface):
             for path in {"/", *filter(None, paths), *(f"{each}/" for each in paths)}:
                 for domain in (None, request.host.partition(":")[0]):
                     response.delete_cookie(self.get_cookie_name(app), path, domain)
-            session.modified = bool(session) or session.modified  # the own one may be gone too
+            session.modified = bool(session) or session.modified  # its cookie is expired too
         super().save_session(app, session, response)
 
 

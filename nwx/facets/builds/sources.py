@@ -53,7 +53,7 @@ class ArchiveCaptures:
         return self._store.month_stamps()
 
     def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
-        """Stream the captures of these months (`201301`), or of all, from a mark on."""
+        """Yield the captures of these months (`201301`), or of all, from a mark on."""
         for rows in self._store.capture_rows(months, after):
             yield CaptureFrame(to_frame(rows.rows), rows.after)
 
@@ -144,7 +144,7 @@ class ParquetSource:
         }
 
     def frames(self, months: list[str] | None, after: str) -> Iterator[CaptureFrame]:
-        """Stream the captures of these months (`201301`), or of all, from a mark on."""
+        """Yield the captures of these months (`201301`), or of all, from a mark on."""
         # An export has captures without a valid month in one folder.
         wanted = None if months is None else {_folder_month(month) for month in months}
         last: tuple[str, str, int] = ("", "", 0)
