@@ -118,11 +118,12 @@ def meanwhile(look: Callable[[], None], seconds: float) -> Iterator[None]:
 _T = TypeVar("_T")
 
 
-def batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """Yield values in lists of `size`; the last may be shorter."""
+def batches(values: Iterable[_T], size: int, most: int = 0) -> Iterator[list[_T]]:
+    """Yield values in lists of `size`, doubled each time up to `most`; the last may be shorter."""
     waiting = iter(values)
     while some := list(islice(waiting, size)):
         yield some
+        size = max(size, min(2 * size, most))
 
 
 def retry_unavailable(

@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 
 from nwx.bulk.arrays import Array
+from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import InlinkTable
@@ -213,8 +214,8 @@ _Row = tuple[int, str, MissingUrl]
 def _missing_rows(engine: Engine, needed: NeededUrls) -> Iterator[_Row]:
     """Yield the needed URLs that are missing themselves, in their order."""
     kinds = needed.table.notes.kinds
-    for begin in range(0, len(needed), _AT_ONCE):
-        some = needed.only(slice(begin, begin + _AT_ONCE))
+    for places in batches(range(len(needed)), _AT_ONCE, MOST_SPELLED):
+        some = needed.only(slice(places[0], places[-1] + 1))
         keys = some.keys()
         statuses = engine.statuses(keys)
         lacking = [statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR for key in keys]
@@ -275,6 +276,13 @@ def _pages_together(
     for name, group in several.items():
         pages[name] = len(np.unique(np.concatenate([sources[place] for place in group])))
     return pages
+
+
+MOST_SPELLED = 64_000
+"""The most urlkeys to get spellings of at once: each time, documents and all their links are read.
+
+Fewer at first yield the first rows sooner.
+"""
 
 
 def spellings(

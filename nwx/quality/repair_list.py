@@ -18,7 +18,7 @@ from nwx.bulk.progress import batches
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Review
 from nwx.engine.inlinks.counts import spread
-from nwx.links.missing_urls import spellings
+from nwx.links.missing_urls import MOST_SPELLED, spellings
 from nwx.links.needed_urls import SourceNumbers
 from nwx.quality.missing_resources import (
     NEVER_CAPTURED,
@@ -326,7 +326,9 @@ class RepairList:
 
     def repairs(self) -> Iterator[Repair]:
         """Yield the repairs; resources of unknown URL are left out."""
-        for some in batches(greedy_order(self._missing.in_order(self._order)), _AT_ONCE):
+        for some in batches(
+            greedy_order(self._missing.in_order(self._order)), _AT_ONCE, MOST_SPELLED
+        ):
             numbers = [int(self._order[step.resource]) for step in some]
             urls = self._urls(numbers)
             for step, number in zip(some, numbers, strict=True):

@@ -64,6 +64,7 @@ def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_all_values_come_in_order_and_the_last_list_is_shorter() -> None:
     assert list(batches(range(5), 2)) == [[0, 1], [2, 3], [4]]
     assert list(batches(iter(()), 2)) == []
+    assert list(map(len, batches(range(15), 1, 5))) == [1, 2, 4, 5, 3]
 
 
 class Clock:

@@ -4,11 +4,12 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from flask import Flask
 
 from nwx.engine.document_index import current_work
 from nwx.errors import EngineBusyError, QueryError, QuestionTimeoutError
 from webapp.site import question_limits
-from webapp.site.question_limits import QuestionPool
+from webapp.site.question_limits import USUAL_LIMITS, Export, QuestionPool, prepare_limits
 
 
 class Held:
@@ -116,3 +117,13 @@ def test_outside_of_a_pool_there_is_no_deadline() -> None:
     work = current_work()
     work.check()
     assert work.remaining_seconds() is None
+
+
+def test_lines_of_exports_are_sent_together_and_the_first_at_once() -> None:
+    app = Flask(__name__)
+    prepare_limits(app, USUAL_LIMITS)
+    lines = [f"{number}\n" for number in range(5_000)]
+    with app.app_context():
+        pieces = list(Export().pieces(lines))
+    assert pieces[0] == lines[0] and "".join(pieces) == "".join(lines)
+    assert len(pieces) < 20
