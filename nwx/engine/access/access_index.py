@@ -259,28 +259,25 @@ class AccessIndex(EntryIndex):
         return [change_from_entry(entry) for entry in found]
 
 
-_PURGING = "purging"
+_PURGING = "purging {}"
+"""A state for each rule: several may be purged at once."""
 
 
 @contextmanager
 def noted_purge(access: AccessIndex, rule_id: str) -> Iterator[None]:
     """Record that a rule is being purged, until the context ends without an error."""
-    going_on = _purging(access)
-    access.put_state(_PURGING, " ".join(sorted({*going_on, rule_id})).encode())
+    access.put_state(_PURGING.format(rule_id), b"1")
     yield
-    access.put_state(_PURGING, " ".join(_purging(access) - {rule_id}).encode())
+    access.put_state(_PURGING.format(rule_id), b"")
 
 
 def stopped_purges(engine: "Engine") -> Iterator[tuple[str, str]]:
     """Yield the ids of rules whose purge has not ended, each with advice."""
     access = engine.access_index()
-    known = {rule.id for rule in access.rules().rules if rule.purged}
-    for id in sorted(_purging(access) & known):
-        yield id, "its purge was stopped, or is running: give the same `nwx takedown --purge` again"
-
-
-def _purging(access: AccessIndex) -> set[str]:
-    return set((access.state(_PURGING) or b"").decode().split())
+    for rule in access.rules().rules:
+        if rule.purged and access.state(_PURGING.format(rule.id)):
+            purge = "its purge was stopped, or is running"
+            yield rule.id, f"{purge}: give the same `nwx takedown --purge` again"
 
 
 class Purger(ABC):

@@ -62,8 +62,15 @@ def test_a_purge_that_was_stopped_is_told_first(tmp_path: Path) -> None:
             raise KeyboardInterrupt
         found = next(check(engine))
         assert (found.kind, found.id) == ("purge", rule.id)
-        with noted_purge(access, rule.id):
-            pass
+        other = AccessRule("", Action.EXCLUDE, Scope(collection="b"), purged=True)
+        [other] = access.put([checked_rule(other)], "the librarian")
+        with noted_purge(access, other.id):
+            # Two that begin at once both write before either reads.
+            state = access.state
+            access.state = lambda name: None  # type: ignore[method-assign]
+            with noted_purge(access, rule.id):
+                access.state = state  # type: ignore[method-assign]
+                assert {one.id for one in check(engine)} >= {rule.id, other.id}
         assert "purge" not in {one.kind for one in check(engine)}
 
 
