@@ -27,7 +27,7 @@ from nwx.values.urls import (
     NAVIGATIONAL,
     STYLESHEET,
     host_of_urlkey,
-    host_parts,
+    is_of_site,
     present_kind,
 )
 
@@ -153,12 +153,6 @@ class PageFilter:
                 )
 
 
-def is_of_site(host: str, site: str) -> bool:
-    """Return whether a host is a site, in any spelling, or a subdomain; `www.` is ignored."""
-    site = host_parts(site).host.removeprefix("www.")
-    return host == site or host.endswith(f".{site}")
-
-
 KIND_GROUPS = {"embedded": EMBEDDED, "pages": NAVIGATIONAL}
 """Names for groups of kinds: resources that a browser loads with a page, and linked pages."""
 
@@ -279,10 +273,7 @@ def _pages_together(
 
 
 MOST_SPELLED = 64_000
-"""The most urlkeys to get spellings of at once: each time, documents and all their links are read.
-
-Fewer at first yield the first rows sooner.
-"""
+"""The most urlkeys to get spellings of at once: each time documents with all links are read."""
 
 
 def spellings(

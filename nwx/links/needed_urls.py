@@ -10,7 +10,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array, is_new
 from nwx.engine.inlinks.table import SELF, InlinkTable, TargetRange
-from nwx.values.urls import STYLESHEET, head_of_host, host_parts
+from nwx.values.urls import STYLESHEET, head_of_host, host_of_site
 
 _MOST_DEPTH = 5
 _MOST_HELD = 20_000_000
@@ -157,7 +157,7 @@ def _wanted(found: TargetRange, site: str) -> Array:
     if not site:
         return np.ones(len(found.keys), dtype=bool)
     wanted = np.zeros(len(found.keys), dtype=bool)
-    head = head_of_host(host_parts(site).host.removeprefix("www."))
+    head = head_of_host(host_of_site(site))
     for sign in (")", ",", ":"):
         first = f"{head}{sign}"
         wanted[found.keys.place(first) : found.keys.place(f"{first}\U0010ffff")] = True

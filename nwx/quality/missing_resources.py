@@ -18,7 +18,6 @@ from nwx.links.missing_urls import (
     LostTarget,
     PageFilter,
     asked_missing,
-    is_of_site,
     lost_targets,
 )
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
@@ -26,7 +25,7 @@ from nwx.quality.missing_originals import wanted_by_keys
 from nwx.values import media_types, urls
 from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
-from nwx.values.urls import EMBEDDED, host_of_urlkey
+from nwx.values.urls import EMBEDDED, host_of_urlkey, is_of_site
 
 
 @dataclass(frozen=True, slots=True)

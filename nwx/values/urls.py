@@ -110,6 +110,17 @@ def host_parts(host: str) -> UrlParts:
     return UrlParts(host, domain, suffix)
 
 
+def host_of_site(site: str) -> str:
+    """Return a site as a host in normal form without `www.`, as urlkeys have it."""
+    return host_parts(site).host.removeprefix("www.")
+
+
+def is_of_site(host: str, site: str) -> bool:
+    """Return whether a host is a site, in any spelling, or a subdomain; `www.` is ignored."""
+    site = host_of_site(site)
+    return host == site or host.endswith(f".{site}")
+
+
 @cache
 def _suffixes() -> Any:
     # Imported late: few commands need domains.

@@ -17,7 +17,6 @@ from nwx.engine.search_server import schema
 from tests.conformance.engines import (
     KINDS,
     Opener,
-    is_expected_to_fail,
     new_archive,
     recycled_archive,
 )
@@ -111,13 +110,12 @@ def archive(
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the cases of one archive in one process, and mark those that are to fail."""
+    """Keep the cases of one archive in one process."""
     config.hook.pytest_deselected(items=[item for item in items if not _is_wanted(item)])
     items[:] = [item for item in items if _is_wanted(item)]
     for item in items:
         if item.path.parent == HERE:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            _expect_differences(item)
 
 
 def _is_wanted(item: pytest.Item) -> bool:
@@ -130,11 +128,3 @@ def _is_wanted(item: pytest.Item) -> bool:
 def _kind(item: pytest.Item) -> str | None:
     call = getattr(item, "callspec", None)
     return call.params.get("kind") if call else None
-
-
-def _expect_differences(item: pytest.Item) -> None:
-    """Expect the failure of a case that its engine declares as a difference."""
-    kind = _kind(item)
-    reason = is_expected_to_fail(kind, item.originalname) if kind else ""  # type: ignore[attr-defined]
-    if reason:
-        item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

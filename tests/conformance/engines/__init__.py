@@ -21,9 +21,6 @@ Opener = Callable[[], Engine]
 class EngineUnderTest(Protocol):
     """What makes archives of an engine: a module or an object."""
 
-    DIFFERENCES: Mapping[str, str]
-    """Cases that this engine fails, by their names without parameters, and the reasons."""
-
     def new_archive(
         self, folder: Path, request: pytest.FixtureRequest
     ) -> AbstractContextManager[Opener]:
@@ -67,8 +64,3 @@ def recycled_archive(kind: str, folder: Path, request: pytest.FixtureRequest) ->
     """Give an empty open archive, whose indices other cases may have used before."""
     with ENGINES[kind].recycled_archive(folder, request) as engine:
         yield engine
-
-
-def is_expected_to_fail(kind: str, case: str) -> str:
-    """Return the reason why a case fails on an engine, "" where it does not."""
-    return ENGINES[kind].DIFFERENCES.get(case, "")

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,6 @@ from nwx.engine.base import Engine, open_engine
 from nwx.engine.embedded.captures.blocks import BEGINNING, END
 from nwx.engine.embedded.captures.stored_captures import stored_captures
 from nwx.settings import Settings
-
-DIFFERENCES: Mapping[str, str] = {}
 
 _ROWS = """
 CREATE TABLE captures (num INTEGER PRIMARY KEY, source INTEGER NOT NULL, {columns},

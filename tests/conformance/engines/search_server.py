@@ -1,7 +1,7 @@
 """Archives on search servers, each under a prefix of its own."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,6 @@ from tests.conformance.engines.recycled import RecycledIndices
 
 class SearchServerUnderTest:
     """The archives on the server that a fixture gives the address of."""
-
-    DIFFERENCES: Mapping[str, str] = {}
 
     def __init__(self, fixture: str) -> None:
         self._fixture = fixture

@@ -15,6 +15,7 @@ from nwx.values.urls import (
     clean_url,
     domain_of_host,
     head_of_host,
+    host_of_site,
     host_of_urlkey,
     host_parts,
     host_with_port,
@@ -76,6 +77,10 @@ def test_nonsense_for_a_host_has_no_domain(host: str) -> None:
     place = host_parts(host)
     assert (place.domain, place.public_suffix) == ("", "")
     assert len(place.host) <= 255
+
+
+def test_a_site_is_known_without_www_and_in_any_spelling() -> None:
+    assert host_of_site("WWW.Exämple.org.") == host_of_site("exämple.org") == "xn--exmple-cua.org"
 
 
 @pytest.mark.parametrize(
