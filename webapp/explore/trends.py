@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, render_template, request, url_for
@@ -12,6 +13,7 @@ from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import QueryError, UsageError
 from nwx.query.fields import FILTERS
+from nwx.query.question import Question
 from nwx.searching.trends import (
     MOST_QUERIES,
     MOST_WORDS,
@@ -131,8 +133,8 @@ def _selection() -> dict[str, Any]:
 @blueprint.get("/trends", endpoint="show")
 def show_trends() -> ResponseReturnValue:
     """Show queries over time: a form, a chart and a table with links to the hits."""
-    queries, shown, error = _queries(), _measure(), None
-    found = None
+    queries, shown, selection = _queries(), _measure(), read_selection(request.args)
+    found, error = None, None
     try:
         found = _found(queries) if queries else None
     except QueryError as raised:
@@ -145,11 +147,11 @@ def show_trends() -> ResponseReturnValue:
         mark=mark(error) if error else None,
         by=parameters.choice(request.args, "by", Period.YEAR),
         shown=shown,
-        question=read_selection(request.args),
+        question=selection,
         shown_labels=SHOWN_LABELS,
         period_labels=PERIOD_LABELS,
         value_of=_value,
-        hits_address=_hits_address,
+        hits_address=partial(_hits_address, selection),
         address=_address,
         filters=FILTERS,
         period_name=_period_name,
@@ -213,32 +215,31 @@ def _value(point: PeriodCounts, shown: TrendMeasure) -> float | None:
     return point.documents if shown is TrendMeasure.DOCUMENTS else point.captures
 
 
-def _hits_address(query: str, period: str) -> str:
+def _hits_address(asked: Question, query: str, period: str) -> str:
     """Return the address of the hits of a period, cut to the dates of the page."""
-    date, asked = _period_name(period), read_selection(request.args)
+    date = _period_name(period)
     first, last = date_span(date)
     begins_later = date_bound(asked.date_from, 0) > first
     ends_earlier = "" < date_bound(asked.date_to, 1) < last
     return _results_address(
+        asked,
         query,
         asked.date_from if begins_later else date,
         asked.date_to if ends_earlier else date,
     )
 
 
-def _word_address(word: str) -> str:
+def _word_address(asked: Question, word: str) -> str:
     """Return the address of the documents of the selection that contain a word."""
-    question = read_question(request.args)
-    query = f"({question.text}) AND {word}" if question.text else word
-    return _results_address(query, question.date_from, question.date_to)
+    query = f"({asked.text}) AND {word}" if asked.text else word
+    return _results_address(asked, query, asked.date_from, asked.date_to)
 
 
-def _results_address(query: str, date_from: str, date_to: str) -> str:
+def _results_address(asked: Question, query: str, date_from: str, date_to: str) -> str:
     """Return the address of the hits of a query with the filters of this page."""
-    asked: dict[str, Any] = dict(read_selection(request.args).filters)
     # `from` is a Python keyword.
-    asked |= {"from": date_from or None, "to": date_to or None}
-    return url_for("search.results", q=query, **asked)
+    values: dict[str, Any] = {**asked.filters, "from": date_from or None, "to": date_to or None}
+    return url_for("search.results", q=query, **values)
 
 
 def _address(endpoint: str, **changes: str) -> str:
@@ -274,7 +275,7 @@ def show_words() -> ResponseReturnValue:
         mark=mark(error) if error else None,
         sizes=sizes(found.words, _SIZES) if found else {},
         address=_address,
-        word_address=_word_address,
+        word_address=partial(_word_address, question),
         filters=FILTERS,
     )
     return (page, 400) if error else page
