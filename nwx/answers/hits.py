@@ -81,20 +81,13 @@ class Hits(ResultTable[Hit]):
 
         if self.question.by is not SearchBy.WORDS:
             return iter(self._found(replace(self.question, offset=0, limit=MAX_LIMIT)).hits)
-        return all_hits(self._engine(), self._matched)
-
-    @cached_property
-    def _matched(self) -> Question:
-        """The question with hits: the loosened one (most words) if no document has all words."""
-        asked = self.question
-        if asked.by is not SearchBy.WORDS:
-            return asked
-        looser = loosened(replace(asked, most_words=self._loosens), resolve(asked).tree)
-        return asked if looser is None or not self._first.most_words else looser
+        return all_hits(self._engine(), self._asked)
 
     @property
-    def _loosens(self) -> bool:
-        return bool(self.question.ranking.most_words) and self.question.sort is Sort.RELEVANCE
+    def _asked(self) -> Question:
+        """The question, which finds documents with most of its words if none has all."""
+        loosens = bool(self.question.ranking.most_words) and self.question.sort is Sort.RELEVANCE
+        return replace(self.question, most_words=loosens)
 
     def _found(self, question: Question) -> SearchResult:
         if question.by is SearchBy.WORDS:
@@ -110,11 +103,10 @@ class Hits(ResultTable[Hit]):
         If no document has all words, returns documents with most of them (`most_words`). Hits of
         different URLs with the same text refer to the first of them (`copy_of`).
         """
-        asked = self.question
+        asked = self._asked
         offset = asked.offset if offset is None else offset
         limit = asked.limit if limit is None else limit
-        question = replace(asked, offset=offset, limit=limit)
-        found = self._found(replace(question, most_words=self._loosens))
+        found = self._found(replace(asked, offset=offset, limit=limit))
         return _with_copies(found) if asked.collapse is Collapse.URL else found
 
     def rows_between(self, start: int, stop: int | None) -> list[Hit]:
@@ -135,13 +127,15 @@ class Hits(ResultTable[Hit]):
         """Stream every matching version, unordered and without snippets."""
         if self.question.by is not SearchBy.WORDS:
             raise UsageError("only what words find can be streamed")
-        return islice(self._engine().scroll(self._matched), limit)
+        looser = loosened(self._asked, resolve(self.question).tree)
+        asked = looser if looser and self._first.most_words else self.question
+        return islice(self._engine().scroll(asked), limit)
 
     @cached_property
     def facets(self) -> Mapping[str, tuple[FacetValue, ...]]:
         """The values of the requested facets, or of all, with their document counts."""
         names = self.question.facets or tuple(FILTERS)
-        found = self._found(replace(self._matched, facets=names, limit=0)).facets
+        found = self._found(replace(self._asked, facets=names, limit=0)).facets
         return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
 
     def explain(self, limit: int = 10) -> list[str]:
@@ -226,7 +220,7 @@ class Hits(ResultTable[Hit]):
 
     def chart(self) -> str:
         """Return a chart of documents by year as SVG."""
-        years = self._found(replace(self._matched, facets=("year",), limit=0)).facets
+        years = self._found(replace(self._asked, facets=("year",), limit=0)).facets
         return bar_chart(
             {one.value: one.count for one in sorted(years.get("year", ()), key=_value)}
         )

@@ -14,8 +14,11 @@ import nwx
 from nwx.answers.tables import column_types
 from nwx.archive import Archive
 from nwx.bulk.progress import WorkProgress
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.picture_index import PictureQuestion
-from nwx.model import Inlink
+from nwx.exports import captures
+from nwx.model import Inlink, SearchResult
+from nwx.query.question import Question
 from nwx.values.timestamps import DateOption, date_text
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample" / "archive"
@@ -93,7 +96,9 @@ def test_captures(archive: Archive) -> None:
     )
 
 
-def test_hits_of_most_words_are_the_same_however_they_are_read(archive: Archive) -> None:
+def test_hits_of_most_words_are_the_same_however_they_are_read(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hits = archive.search("harbour nosuchword")
     assert hits.page().most_words and len(hits) > 5
     urls = {hit.url for hit in hits[: len(hits)]}
@@ -101,6 +106,23 @@ def test_hits_of_most_words_are_the_same_however_they_are_read(archive: Archive)
     assert {hit.url for hit in hits.scroll()} == urls
     assert sum(one.count for one in hits.facets["type"]) == hits.page().documents.value
     assert "<rect" in hits.chart()
+    monkeypatch.setattr(captures, "RESULT_WINDOW", 2)
+    assert {hit.url for hit in hits} == urls
+
+
+def test_hits_are_read_without_a_search_for_their_first_page(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Question] = []
+    search = EmbeddedEngine.search
+
+    def noted(engine: EmbeddedEngine, question: Question) -> SearchResult:
+        asked.append(question)
+        return search(engine, question)
+
+    monkeypatch.setattr(EmbeddedEngine, "search", noted)
+    assert next(iter(archive.search("harbour lamp")))
+    assert [one.limit for one in asked] == [0, captures.RESULTS_AT_ONCE]
 
 
 def test_captures_as_text_and_as_rows_are_the_same(archive: Archive) -> None:
