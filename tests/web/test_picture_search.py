@@ -72,6 +72,12 @@ def test_the_grid_shows_what_matches(viewed: FlaskClient) -> None:
     assert "<strong>0</strong> pictures" in viewed.get("/pictures?colour=pink").text
 
 
+def test_labels_stay_beside_their_fields_on_narrow_screens(viewed: FlaskClient) -> None:
+    shown = viewed.get("/pictures").text
+    for label, field in (("Size", "select"), ("Colour", "select"), ("Year", "input")):
+        assert f'<label>{label} <{field} name="{label.lower()}"' in shown
+
+
 def test_a_page_beyond_the_last_picture_leads_to_the_first(viewed: FlaskClient) -> None:
     shown = viewed.get("/pictures?size=large&page=3").text
     assert "There are no further pages" in shown
