@@ -363,7 +363,7 @@ class ArchivePages(ArchiveWork):
         """Return the answer to a SPARQL query; raises NotBuiltError without triples."""
         store = self.triples()
         if store is None:
-            raise NotBuiltError("this archive has no triples yet; `nwx triples build` makes them")
+            raise NotBuiltError("this archive has no triples yet; run `nwx triples build`")
         return store.answer(query, self._query_limits())
 
     def entities(self) -> "EntityQuestions | None":

@@ -18,7 +18,7 @@ def check_collection(name: str) -> None:
     if not _COLLECTION.fullmatch(name):
         shown = name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…"
         raise UsageError(
-            f"{shown!r} is no name for a collection;"
+            f"{shown!r} is not a valid collection name;"
             " use 1 to 64 letters, digits, dots, dashes or underscores"
         )
 

@@ -275,7 +275,7 @@ class _Texts:
     def address(self, name: str) -> str:
         text = self.text(name, "")
         if text and not _PUBLIC_URL.fullmatch(text):
-            raise self._error(name, text, "an address as https://archive.example")
+            raise self._error(name, text, "an address such as https://archive.example")
         return text.rstrip("/")
 
     def truth(self, name: str) -> bool:
@@ -293,4 +293,4 @@ class _Texts:
     def _error(self, name: str, text: str, wanted: str) -> SettingsError:
         option = f"--{name.replace('_', '-')}"
         place = option if self._given.get(name) else VARIABLES[name]
-        return SettingsError(f"{place} is {text!r}; it takes {wanted}")
+        return SettingsError(f"{place} is {text!r}; expected {wanted}")

@@ -189,7 +189,7 @@ class ArchivedCapture:
         if not is_payload(own.digest):
             return self.record
         raise SourceError.translated(
-            "the archive has no record of what %(url)s repeats", url=own.url
+            "the original of the revisit %(url)s is not in the archive", url=own.url
         )
 
     def _repr_html_(self) -> str:

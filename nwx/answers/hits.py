@@ -126,7 +126,7 @@ class Hits(ResultTable[Hit]):
     def scroll(self, limit: int | None = None) -> Iterator[Hit]:
         """Stream every matching version, unordered and without snippets."""
         if self.question.by is not SearchBy.WORDS:
-            raise UsageError("only what words find can be streamed")
+            raise UsageError("only searches by words can be streamed")
         looser = loosened(self._asked, resolve(self.question).tree)
         asked = looser if looser and self._first.most_words else self.question
         return islice(self._engine().scroll(asked), limit)

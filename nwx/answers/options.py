@@ -27,7 +27,7 @@ def check_built(names: Iterable[str], known: Sequence[str]) -> None:
     """Raise UsageError on a name that is not in `known`."""
     unknown = set(names) - set(known)
     if unknown:
-        raise UsageError(f"{min(unknown)} is not built; choose of {', '.join(known)}")
+        raise UsageError(f"{min(unknown)} cannot be built; choose from {', '.join(known)}")
 
 
 def first_of(rows: Iterable[_T], limit: int | None) -> Iterator[_T]:

@@ -73,7 +73,7 @@ def read_tokens(path: Path | None) -> dict[str, str]:
             continue
         if len(user) > 1 or len(token) < LEAST_TOKEN_CHARACTERS or not token.isascii():
             raise SettingsError(
-                f"{path} line {number}: write TOKEN or USER TOKEN, the token of"
+                f"{path} line {number}: expected TOKEN or USER TOKEN, with a token of"
                 f" {LEAST_TOKEN_CHARACTERS} or more ASCII characters"
             )
         tokens[token] = check_account_name(user[0]) if user else ""

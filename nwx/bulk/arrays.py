@@ -60,7 +60,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
         size = int(mapped[:_ALIGNED])
         head = mapped[_ALIGNED : _ALIGNED + size]
         if not head.startswith(_MAGIC):
-            raise ValueError("it does not begin as it should")
+            raise ValueError("its header is wrong")
         layout = json.loads(head[len(_MAGIC) :])
         return {
             name: np.frombuffer(mapped, np.dtype(kind), count, _ALIGNED + size + offset)
@@ -158,5 +158,5 @@ def read_segments(segments: Sequence[Segment], words: int) -> Entries:
             stream.seek(segment.offset)
             filled += stream.readinto(view[filled : filled + segment.length]) or 0
     if filled != len(content):
-        raise SourceError(f"{segments[0].path} was cut short while it was needed")
+        raise SourceError(f"{segments[0].path} was truncated while in use")
     return np.frombuffer(content, np.uint64).reshape(-1, words)

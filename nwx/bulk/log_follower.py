@@ -309,7 +309,7 @@ class LogFollower:
         files = self._folder.files()
         later = [one for one in files if place.first and one.first > place.first]
         later = later or [one for one in files if one.path == self._path]
-        problem = "what was left to read of the log is gone"
+        problem = "the unread part of the log is gone"
         return self._from_files(later, b"", (problem,)) if later else None
 
     def _from_files(

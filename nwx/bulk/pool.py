@@ -16,7 +16,7 @@ from nwx.errors import SourceError
 
 _MOST_AT_ONCE = 16
 _SHARES = 8
-_KILLED = "a process that shared the work was killed; if memory ran out, allow less"
+_KILLED = "a worker process was killed; if memory ran out, use fewer processes"
 
 TaskResult = TypeVar("TaskResult")
 

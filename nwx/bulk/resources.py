@@ -111,7 +111,7 @@ def exceeded_limit() -> ErrorText | None:
     largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if largest != resource.RLIM_INFINITY:
         return ErrorText(
-            "files of this process have %(most)s bytes at most; allow more (ulimit -f)",
+            "this process may write files of at most %(most)s bytes; allow more (ulimit -f)",
             most=str(largest),
         )
     return None

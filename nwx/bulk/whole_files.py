@@ -151,7 +151,7 @@ def whole_folder(path: Path, *, replaced: bool = False) -> Iterator[Path]:
     """
     try:
         if not replaced and path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise SourceError.translated("%(path)s is there already; name a new folder", path=path)
+            raise SourceError.translated("%(path)s already exists; name a new folder", path=path)
         remove_leftovers(path.parent)
         new = unfinished_path(path)
         shutil.rmtree(new, ignore_errors=True)
@@ -206,7 +206,7 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise SourceError("standard input is closed; pipe data into it")
     if sys.stdin.buffer.closed:
-        raise SourceError("standard input (-) can be read once only")
+        raise SourceError("standard input (-) can be read only once")
     return sys.stdin.buffer
 
 
@@ -298,7 +298,7 @@ def unsealed_json(text: str) -> dict[str, Any]:
     """
     entry = json.loads(text)
     if not isinstance(entry, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     seal = entry.pop(_SEAL, None)
     if seal is not None and seal != zlib.crc32(json.dumps(entry).encode()):
         raise ValueError("its checksum differs")

@@ -55,7 +55,7 @@ class CdxParser:
         if not line or line.startswith(b"!"):
             return None
         if len(line) > MAX_LINE_BYTES:
-            raise CdxError(f"a line of {len(line)} bytes; {MAX_LINE_BYTES} are taken")
+            raise CdxError(f"a line of {len(line)} bytes; at most {MAX_LINE_BYTES} are allowed")
         if b"CDX" in line[:4]:
             layout = parse_header(line)
             if layout is not None:
@@ -178,7 +178,7 @@ class _Decompressed(io.RawIOBase):
             return cast(int, self._stream.readinto(buffer))
         except _DAMAGE as error:
             raise SourceError(
-                f"{self._path} cannot be read on: {error}; is it cut short or damaged?"
+                f"{self._path} cannot be read further: {error}; is it truncated or damaged?"
             ) from error
 
     def close(self) -> None:
@@ -269,7 +269,7 @@ def parse_index_line(line: bytes, part: str = "") -> ZipNumBlock:
         return _parse_classic(line)
     key, brace, _ = line.partition(b" {")
     if not brace:
-        raise FormatError(f"no line of a ZipNum index: {line[:_SHOWN_BYTES]!r}")
+        raise FormatError(f"not a line of a ZipNum index: {line[:_SHOWN_BYTES]!r}")
     found = _object(line[len(key) + 1 :])
     digest = found.get("digest", "")
     return ZipNumBlock(
@@ -284,12 +284,12 @@ def parse_index_line(line: bytes, part: str = "") -> ZipNumBlock:
 def _parse_classic(line: bytes) -> ZipNumBlock:
     key, *fields = line.rstrip(b"\r").split(b"\t")
     if len(fields) not in (3, 4):
-        raise FormatError(
-            f"{len(fields) + 1} fields where 4 or 5 are needed: {line[:_SHOWN_BYTES]!r}"
-        )
+        raise FormatError(f"{len(fields) + 1} fields, expected 4 or 5: {line[:_SHOWN_BYTES]!r}")
     numbers = fields[1:]
     if not all(_NUMBER.fullmatch(number) for number in numbers):
-        raise FormatError(f"an offset, length or line number is none: {line[:_SHOWN_BYTES]!r}")
+        raise FormatError(
+            f"an offset, length or line number is not a number: {line[:_SHOWN_BYTES]!r}"
+        )
     return ZipNumBlock(
         key=key,
         part=_text(fields[0]),
@@ -328,9 +328,9 @@ def parse_meta(line: bytes) -> str | None:
     found = _object(b"{" + text)
     name, form = found.get("filename"), found.get("format", CDXJ_GZIP)
     if not isinstance(name, str) or not name:
-        raise FormatError(f"the !meta line names no file: {line[:_SHOWN_BYTES]!r}")
+        raise FormatError(f"the !meta line has no file name: {line[:_SHOWN_BYTES]!r}")
     if form != CDXJ_GZIP:
-        raise FormatError(f"blocks of the format {form!r}; {CDXJ_GZIP} is read")
+        raise FormatError(f"blocks of the format {form!r}; expected {CDXJ_GZIP}")
     return name
 
 
@@ -360,13 +360,13 @@ def block_key(line: bytes) -> bytes:
 
 def _object(text: bytes) -> dict[str, Any]:
     if len(text) > MAX_LINE_BYTES:
-        raise FormatError(f"a line of {len(text)} bytes; {MAX_LINE_BYTES} are taken")
+        raise FormatError(f"a line of {len(text)} bytes; at most {MAX_LINE_BYTES} are allowed")
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"JSON that cannot be read ({error}): {text[:_SHOWN_BYTES]!r}") from error
+        raise FormatError(f"invalid JSON ({error}): {text[:_SHOWN_BYTES]!r}") from error
     if not isinstance(found, dict):
-        raise FormatError(f"JSON that is no object: {text[:_SHOWN_BYTES]!r}")
+        raise FormatError(f"JSON that is not an object: {text[:_SHOWN_BYTES]!r}")
     return found
 
 
@@ -375,7 +375,7 @@ def _whole(value: object, line: bytes) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 60:
         return value
-    raise FormatError(f"an offset or length is missing or none: {line[:_SHOWN_BYTES]!r}")
+    raise FormatError(f"an offset or length is missing or not a number: {line[:_SHOWN_BYTES]!r}")
 
 
 def _length(length: int, line: bytes) -> int:

@@ -109,7 +109,7 @@ def _parsed(
     maker = makers.get(len(values))
     if maker is None:
         known = ", ".join(map(str, makers))
-        raise CdxError(f"a line of {len(values)} fields; {known} or CDXJ are read")
+        raise CdxError(f"a line of {len(values)} fields; expected {known} or CDXJ")
     return maker(values)
 
 
@@ -150,12 +150,12 @@ def parse_cdx(line: bytes, layout: Layout | None = None) -> CdxRow:
         layout = LAYOUTS.get(len(values))
     if layout is None:
         known = ", ".join(map(str, LAYOUTS))
-        tabs = " (tabs part fields only below a header that has them)" if b"\t" in line else ""
-        raise CdxError(f"{len(values)} fields{tabs}; {known} or a header line are needed")
+        tabs = " (tabs separate fields only below a header with tabs)" if b"\t" in line else ""
+        raise CdxError(f"{len(values)} fields{tabs}; expected {known} or a header line")
     if len(values) != len(layout.letters):
-        raise CdxError(f"{len(values)} fields where {len(layout.letters)} are announced")
+        raise CdxError(f"{len(values)} fields, the header has {len(layout.letters)}")
     if _BROKEN.search("".join(values)):
-        raise CdxError("a control character stands in the line")
+        raise CdxError("the line contains a control character")
     if "" in values:
         raise CdxError(f"field {values.index('') + 1} is empty")
     if len(values) == len(CDX14.letters):
@@ -171,12 +171,12 @@ def parse_listed(line: bytes) -> CdxRow:
     """
     text = line.decode("utf-8", "surrogateescape")
     if _BROKEN.search(text):
-        raise CdxError("a control character stands in the line")
+        raise CdxError("the line contains a control character")
     values = text.split(" ", 2)
     if not (values[0].isdecimal() or _ISO_DATE.fullmatch(values[0])):
         values = text.rsplit(" ", 2)[::-1]
     if len(values) != 3 or "" in values:
-        raise CdxError("`date digest url` or `url digest date` is needed")
+        raise CdxError("expected `date digest url` or `url digest date`")
     date, digest, url = values
     return _checked(CdxRow(NO_VALUE, date, url, digest=digest.strip("-") or NO_VALUE))
 
@@ -200,7 +200,7 @@ def checked_timestamp(text: str) -> str:
     """Return a valid timestamp unchanged, an ISO date as 14 digits; raises CdxError otherwise."""
     is_iso = text[4:5] == "-" and _ISO_DATE.fullmatch(text)
     if not is_iso and not (text.isdecimal() and text.isascii()):
-        raise CdxError(f"{text[:40]!r} is no timestamp; up to 14 digits are needed")
+        raise CdxError(f"{text[:40]!r} is not a timestamp; expected up to 14 digits")
     try:
         digits = normal_timestamp(text)
     except TimestampError as error:
@@ -213,7 +213,7 @@ def _checked_size(text: str, name: str) -> str:
     if text in (NO_VALUE, "-1"):
         return NO_VALUE
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise CdxError(f"the {name} {text[:40]!r} is no number of bytes")
+        raise CdxError(f"the {name} {text[:40]!r} is not a number of bytes")
     return text
 
 
@@ -234,7 +234,7 @@ def parse_cdxj(line: bytes) -> CdxRow:
 def _cdxj_row(line: str, collection: str) -> CdxRow:
     parts = line.split(" ", 2)
     if len(parts) != 3 or not parts[0]:
-        raise CdxError("a urlkey, a timestamp and a JSON object are needed")
+        raise CdxError("expected a urlkey, a timestamp and a JSON object")
     urlkey, timestamp, text = parts
     fields = [urlkey, timestamp, *_NO_VALUES]
     extra: dict[str, str] = {}
@@ -270,7 +270,7 @@ def _json_object(text: str) -> dict[str, Any]:
     with CdxError.instead_of((ValueError, RecursionError), "the JSON cannot be read"):
         found = json.loads(text)
     if not isinstance(found, dict):
-        raise CdxError("the JSON is no object")
+        raise CdxError("the JSON is not an object")
     if not _SPELLED_SURROGATE.search(text):
         return found
     whole = _SURROGATE.sub("\ufffd", json.dumps(found, ensure_ascii=False))

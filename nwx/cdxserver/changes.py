@@ -72,11 +72,11 @@ class ChangeFeed:
         after it; a follower that begins at 0 has nothing to delete.
         """
         if since > (reached := self.sequence()):
-            raise CdxQueryError(f"there are {reached} changes, and none numbered {since}")
+            raise CdxQueryError(f"there is no change {since}; the last is {reached}")
         head = self._log.head(self._collection)
         if head and 0 < since < head.forgotten:
             raise CdxQueryError(
-                f"deletions up to {head.forgotten} are forgotten after {KEPT_DAYS} days;"
+                f"deletions up to {head.forgotten} were dropped after {KEPT_DAYS} days;"
                 " follow with an empty archive"
             )
         return self._batches(since, size)

@@ -53,7 +53,7 @@ def field_value(name: str, parameter: str, form: DigestForm | None = None) -> Va
     extra = EXTRA_FIELDS.get(name)
     if extra is None:
         known = ", ".join((*FIELD_PLACES, *EXTRA_FIELDS))
-        raise CdxQueryError(f"{parameter} names the field {name[:40]!r}; known are {known}")
+        raise CdxQueryError(f"{parameter} has an unknown field {name[:40]!r}; use {known}")
     return lambda row: extra_fields(row).get(extra, NO_VALUE)
 
 
@@ -152,7 +152,7 @@ def parse_filter(spec: str, grammar: Grammar, form: DigestForm | None) -> CdxFil
     """
     if len(spec) > MOST_FILTER_CHARACTERS:
         raise CdxQueryError(
-            f"filter has {len(spec)} characters; {MOST_FILTER_CHARACTERS} are taken"
+            f"filter has {len(spec)} characters; at most {MOST_FILTER_CHARACTERS} are allowed"
         )
     inverted, mark, rest = _marks_of(spec, grammar)
     name, colon, text = rest.partition(":")
@@ -211,7 +211,7 @@ def _compiled(text: str, spec: str) -> "re2._Regexp[bytes]":
         reason = error.args[0] if error.args else ""
         words = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise CdxQueryError(
-            f"filter {spec[:80]!r} is no expression that can be matched in linear time: {words}"
+            f"filter {spec[:80]!r} cannot be matched in linear time: {words}"
         ) from error
 
 

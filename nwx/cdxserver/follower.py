@@ -87,7 +87,7 @@ class Follower:
         parts = urlsplit(primary.rstrip("/"))
         self.collection = unquote(parts.path.rpartition("/")[2])
         if parts.scheme not in ("http", "https") or not parts.hostname or not self.collection:
-            raise UsageError("a primary is named as http://HOST:PORT/COLLECTION")
+            raise UsageError("write a primary as http://HOST:PORT/COLLECTION")
         check_collection(self.collection)
         self._engine = engine
         self._log = engine.change_log()
@@ -243,7 +243,7 @@ class Follower:
             try:
                 return int(response.raw.read(100))
             except ValueError as error:
-                raise SourceError("the primary does not tell its sequence number") from error
+                raise SourceError("the primary does not report its sequence number") from error
 
     def _changes(self, reached: int) -> Iterator[_Change]:
         # OutbackCDX begins with the batch that contains the number.
@@ -258,7 +258,7 @@ class Follower:
                     told = json.loads(text)
                     number, data = int(told["sequenceNumber"]), b64decode(told["writeBatch"])
                 except (ValueError, KeyError, TypeError) as error:
-                    raise SourceError(f"the primary sends what is no change: {error}") from error
+                    raise SourceError(f"the primary sent an invalid change: {error}") from error
                 first, count = batch_numbers(data)
                 last = number if self._by_batch else first + count - 1
                 yield _Change(0 if self._by_batch else first, last, data)
@@ -293,7 +293,7 @@ class Follower:
         state = FollowerState(**json.loads(stored)) if stored else FollowerState(self.shown)
         if state.primary != self.shown:
             raise UsageError(
-                f"{self.collection} follows {state.primary}, and not {self.shown}; follow it with "
+                f"{self.collection} follows {state.primary}, not {self.shown}; follow it with "
                 "an empty archive"
             )
         return state
@@ -305,7 +305,7 @@ class Follower:
 def _sentence(primary: str, state: FollowerState, done: Followed) -> str:
     parts = [f"{done.stored:,} captures stored", f"{done.deleted:,} deleted"]
     parts += [f"{done.aliases:,} aliases changed"] if done.aliases else []
-    parts += [f"{done.missing:,} deletions of what is not here"] if done.missing else []
+    parts += [f"{done.missing:,} deletions of missing captures"] if done.missing else []
     parts += [f"{len(done.errors):,} not taken ({done.errors[0]})"] if done.errors else []
     end = f"at change {state.reached or 0:,}, {done.lag:,} behind"
     return f"following {primary}: {', '.join(parts)}; {end}"

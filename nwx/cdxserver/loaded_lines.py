@@ -268,9 +268,9 @@ def capture_of(row: CdxRow, collection: str) -> Capture:
     Raises CdxError if the row does not identify one record.
     """
     if NO_VALUE in (row.filename, row.offset):
-        raise CdxError("the line names no file and offset, which a capture is told by")
+        raise CdxError("the line has no file and offset, which identify a capture")
     if row.filename != _readable(row.filename):
-        raise CdxError(f"the file name {row.filename!r} is no UTF-8")
+        raise CdxError(f"the file name {row.filename!r} is not valid UTF-8")
     revisit = is_revisit_row(row)
     content_type = "" if revisit else text_or_empty(row.mime).partition(";")[0].lower()
     extra = extra_fields(row) if _METHOD_NAME in row.extra else {}
@@ -309,7 +309,7 @@ def _status(text: str) -> int | None:
     if text == NO_VALUE:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 6):
-        raise CdxError(f"the status {text[:40]!r} is no number")
+        raise CdxError(f"the status {text[:40]!r} is not a number")
     return int(text)
 
 

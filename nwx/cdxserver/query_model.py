@@ -284,7 +284,7 @@ class Parameters:
         for name in names:
             text = self.text(name)
             if text and not (_DIGITS.fullmatch(text) and len(text) < 18):
-                raise CdxQueryError(f"{name} is {text[:40]!r}; write up to 14 digits, as 2010")
+                raise CdxQueryError(f"{name} is {text[:40]!r}; write up to 14 digits, such as 2010")
             if fault := _fault_of_date(text[:14]):
                 raise CdxQueryError(f"{name} is {text!r}: {fault}")
             if text:
@@ -331,15 +331,16 @@ def parameters_of(query_string: str) -> Parameters:
             max_num_fields=MOST_PARAMETERS,
         )
     except ValueError as error:
-        raise CdxQueryError(f"more than {MOST_PARAMETERS} parameters are not taken") from error
+        raise CdxQueryError(f"at most {MOST_PARAMETERS} parameters are allowed") from error
     for name, value in pairs:
         if len(value) > MOST_VALUE_CHARACTERS:
             raise CdxQueryError(
-                f"{name[:40]} has {len(value)} characters; {MOST_VALUE_CHARACTERS} are taken"
+                f"{name[:40]} has {len(value)} characters; "
+                f"at most {MOST_VALUE_CHARACTERS} are allowed"
             )
         if not value.isascii() and any("\udc80" <= sign <= "\udcff" for sign in value):
             raise CdxQueryError(
-                f"{name[:40]!r} is no UTF-8; write the percent signs of a URL as %25"
+                f"{name[:40]!r} is not valid UTF-8; write the percent signs of a URL as %25"
             )
     return Parameters(pairs)
 
@@ -372,9 +373,9 @@ def check_names(names: Iterable[str]) -> None:
         if name in KNOWN:
             continue
         if name == _CONTROLS_ACCESS:
-            raise CdxQueryError(f"{name} is not supported: there are no rules of access here")
+            raise CdxQueryError(f"{name} is not supported: there are no access rules here")
         if name in _FIELDS:
-            raise CdxQueryError(f"{name} is a field and no parameter; write filter={name}:VALUE")
+            raise CdxQueryError(f"{name} is a field, not a parameter; write filter={name}:VALUE")
         near = _nearest(name)
         if near:
             raise CdxQueryError(f"there is no parameter {name[:40]!r}; did you mean {near}?")

@@ -42,7 +42,7 @@ def urlkey_of(url: str) -> str:
     with CdxQueryError.instead_of(UrlError, "url"):
         key = urlkey(with_scheme(url))
     if key.rstrip("/") in _NO_HOST or _CONTROL.search(key):
-        raise CdxQueryError(f"url is {url[:60]!r}, which is no URL; write an address")
+        raise CdxQueryError(f"url is {url[:60]!r}, which is not a URL; write an address")
     return key
 
 
@@ -190,7 +190,7 @@ def _place(parameters: Parameters, collection: str) -> tuple[CdxSpan, str]:
         if url or match is not MatchType.PREFIX:
             key = urlkey_of(_with_request(url, parameters))
     elif any(sign <= " " for sign in key):
-        raise CdxQueryError(f"urlkey is {key[:60]!r}, which cannot stand in an index")
+        raise CdxQueryError(f"urlkey is {key[:60]!r}, which cannot occur in an index")
     span = span_of(url or key, match or MatchType.EXACT, key)
     if collection:
         span = CdxSpan(span.start, span.end, collection=collection)
@@ -222,7 +222,7 @@ def _with_request(url: str, parameters: Parameters) -> str:
 def _resolves_revisits(parameters: Parameters, dialect: Dialect) -> bool:
     asked = parameters.truth("resolveRevisits")
     if asked and not dialect.resolves_revisits:
-        raise CdxQueryError(f"the dialect {dialect.name} resolves no revisits; add dialect=ia")
+        raise CdxQueryError(f"the dialect {dialect.name} does not resolve revisits; add dialect=ia")
     return asked
 
 
@@ -250,7 +250,9 @@ def _filters(
 ) -> tuple[CdxFilter, ...]:
     specs = parameters.all("filter")
     if len(specs) > MOST_FILTERS:
-        raise CdxQueryError(f"filter is given {len(specs)} times; {MOST_FILTERS} are taken")
+        raise CdxQueryError(
+            f"filter is given {len(specs)} times; at most {MOST_FILTERS} are allowed"
+        )
     return tuple(parse_filter(spec, dialect.grammar, form) for spec in specs)
 
 
@@ -259,7 +261,9 @@ def _collapsing(parameters: Parameters) -> tuple[Collapsing, ...]:
     for name, last in (("collapse", False), ("collapseToFirst", False), ("collapseToLast", True)):
         specs = parameters.all(name)
         if len(specs) > MOST_FILTERS:
-            raise CdxQueryError(f"{name} is given {len(specs)} times; {MOST_FILTERS} are taken")
+            raise CdxQueryError(
+                f"{name} is given {len(specs)} times; at most {MOST_FILTERS} are allowed"
+            )
         found += [parse_collapse(spec, name, last=last) for spec in specs]
     digits = parameters.number("collapseTime", 0, 0, 14)
     return (*found, by_time_and_status(digits)) if digits else tuple(found)
@@ -269,7 +273,7 @@ def _fields(parameters: Parameters) -> tuple[str, ...]:
     text = parameters.text("fields") or parameters.text("fl")
     names = tuple(name.strip() for name in text.split(",")) if text else ()
     if len(names) > MOST_FIELDS:
-        raise CdxQueryError(f"fl names {len(names)} fields; {MOST_FIELDS} are taken")
+        raise CdxQueryError(f"fl has {len(names)} fields; at most {MOST_FIELDS} are allowed")
     for name in names:
         field_value(name, "fl")
     return names
@@ -335,9 +339,9 @@ def _resuming(query: CdxQuery, parameters: Parameters, dialect: Dialect) -> CdxQ
     if query.newest and not key:
         return query  # nothing comes after the newest
     if query.order is not RowOrder.DEFAULT or query.newest or query.paging:
-        raise CdxQueryError("resume keys go without sort, page and a limit below 0")
+        raise CdxQueryError("resume keys cannot be combined with sort, page or a limit below 0")
     if any(collapsing.last for collapsing in query.collapsing):
-        raise CdxQueryError("resume keys go without collapseToLast")
+        raise CdxQueryError("resume keys cannot be combined with collapseToLast")
     return replace(query, resume=_resume(key) if key else None, show_resume_key=show)
 
 
@@ -352,7 +356,7 @@ def _resume(text: str) -> Resume:
     number = parts[2] if len(parts) == 3 else "0"
     known = len(parts) in (2, 3) and parts[0] and number.isascii() and number.isdigit()
     if not known or len(number) > 12:
-        raise CdxQueryError(f"resumeKey is {text[:80]!r}; give the key of an answer as it is")
+        raise CdxQueryError(f"resumeKey is {text[:80]!r}; copy the key of an answer unchanged")
     return Resume(parts[0], parts[1], int(number))
 
 
@@ -365,11 +369,11 @@ def _check(query: CdxQuery, dialect: Dialect) -> None:
         or (query.order is RowOrder.CLOSEST and (not query.urlkey or bool(query.collapsing)))
     )
     if held and (query.limit is None or query.limit > MOST_HELD):
-        raise CdxQueryError(f"limit is too large for what is asked; up to {MOST_HELD} are taken")
+        raise CdxQueryError(f"limit is too large for this query; at most {MOST_HELD} is allowed")
     if query.newest and query.order is RowOrder.CLOSEST:
-        raise CdxQueryError("a limit below 0 does not go with closest")
+        raise CdxQueryError("a limit below 0 cannot be combined with closest")
     if query.paging is not None and (query.order is not RowOrder.DEFAULT or query.newest):
-        raise CdxQueryError("pages go with captures in their order; leave out sort and -limit")
+        raise CdxQueryError("pages need captures in CDX order; leave out sort and -limit")
     if dialect.many_urls_in_order_only:
         _check_outback(query)
 
@@ -378,8 +382,8 @@ def _check_outback(query: CdxQuery) -> None:
     """Raise CdxQueryError on combinations that OutbackCDX refuses."""
     dated = bool(query.date_from or query.date_to)
     if not query.urlkey and query.order is not RowOrder.DEFAULT:
-        raise CdxQueryError(f"sort={query.order} goes with matchType=exact only")
+        raise CdxQueryError(f"sort={query.order} needs matchType=exact")
     if not query.urlkey and dated:
-        raise CdxQueryError("from and to go with matchType=exact only")
+        raise CdxQueryError("from and to need matchType=exact")
     if dated and query.order is RowOrder.CLOSEST:
-        raise CdxQueryError("from and to do not go with sort=closest")
+        raise CdxQueryError("from and to cannot be combined with sort=closest")

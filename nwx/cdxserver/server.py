@@ -240,9 +240,9 @@ def _asked(parameters: Parameters, collection: str) -> _Asked:
         said[name] = unquote_plus(value, errors="replace")
     kind = said.get("type", _URLS).lower()
     if kind not in (_URLS, _PREFIXES):
-        raise CdxQueryError(f"the type of q is {kind[:40]!r}; {_URLS} and {_PREFIXES} are known")
+        raise CdxQueryError(f"the type of q is {kind[:40]!r}; choose {_URLS} or {_PREFIXES}")
     if not said.get("url"):
-        raise CdxQueryError("q names no url; write q=type:urlquery url:ADDRESS")
+        raise CdxQueryError("q has no url; write q=type:urlquery url:ADDRESS")
     numbers = Parameters([*said.items(), *_given(parameters)])
     limit = numbers.number("count", None, 1, MOST_RESULTS)
     limit = limit or numbers.number("limit", MOST_RESULTS, 1, MOST_RESULTS) or MOST_RESULTS

@@ -72,7 +72,7 @@ def in_order(lines: Iterable[bytes], file: str) -> Iterator[bytes]:
         here = place_of_line(line)
         if here < before:
             raise SourceError(
-                f"{file} is not sorted: {here[:80]!r} stands behind {before[:80]!r};"
+                f"{file} is not sorted: {here[:80]!r} comes after {before[:80]!r};"
                 " sort it with LC_ALL=C sort"
             )
         before = here
@@ -113,7 +113,7 @@ def _from_disk(held: list[bytes], lines: Iterator[bytes]) -> Iterator[bytes]:
             size += spool.write(line + b"\n")
             if size > MOST_REVERSED_BYTES:
                 raise CdxQueryError(
-                    "that is too much to be answered newest first; narrow it with url, from or to"
+                    "too many captures to answer newest first; narrow it with url, from or to"
                 )
         spool.flush()
         yield from lines_backwards(spool, 0, size)
@@ -215,7 +215,7 @@ class CdxFileSource:
         with SourceError.instead_of(OSError, f"{self.path} cannot be opened"):
             if compression(str(self.path)):
                 raise SourceError(
-                    f"{self.path} is compressed, which cannot be looked up;"
+                    f"{self.path} is compressed and cannot be searched;"
                     " decompress it, or make a cluster of it with nwx zipnum build"
                 )
             handle = _Handle(self.path)
@@ -231,7 +231,9 @@ class CdxFileSource:
         with SourceError.instead_of(CdxError, f"{self.path}"):
             layout = parse_header(first.rstrip(b"\r"))
         if layout is not None and layout.delimiter != " ":
-            raise SourceError(f"{self.path}: the fields are not apart by blanks; write it anew so")
+            raise SourceError(
+                f"{self.path}: the fields are not separated by blanks; write it again with blanks"
+            )
         return layout, len(first) + 1 if layout is not None else 0
 
     def _current(self) -> _Opened:
@@ -261,8 +263,8 @@ class CdxFileSource:
         for row in opened.reader.rows([line], None):
             if b")" not in line.partition(b" ")[0] and ")" in urlkey(row.url):
                 raise SourceError(
-                    f"{self.path} is not sorted by SURT: {row.urlkey[:80]!r} stands for"
-                    f" {row.url[:80]!r}; write it anew with nwx cdx"
+                    f"{self.path} is not sorted by SURT: {row.urlkey[:80]!r} is the key"
+                    f" of {row.url[:80]!r}; create it again with nwx cdx"
                 )
 
     def _lines(self, opened: _Opened, span: CdxSpan) -> Iterator[bytes]:

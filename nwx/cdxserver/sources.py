@@ -184,8 +184,8 @@ def _logged_faults(source: RowSource) -> Iterator[None]:
     except (SourceError, FormatError) as error:
         _logger.error("%s", error)
         raise CaptureIndexError(
-            f"the capture index {source.name} cannot be read: a file of it is missing, damaged or"
-            " not in order; the log of the server says which"
+            f"the capture index {source.name} cannot be read: one of its files is missing, damaged"
+            " or not sorted; see the log of the server"
         ) from error
 
 
@@ -300,7 +300,7 @@ def _open(named: str) -> list[RowSource]:
         return [ClusterSource(place, collection)]
     path = Path(place)
     if not path.exists():
-        raise SourceError(f"{place} is not there; name a CDX file, a cluster or a folder of them")
+        raise SourceError(f"{place} does not exist; name a CDX file, a cluster or a folder of them")
     if path.suffix.lower() in _CLUSTER_ENDS:
         return [ClusterSource(place, collection)]
     if path.is_dir():
@@ -313,5 +313,5 @@ def _open_folder(path: Path, collection: str) -> list[RowSource]:
         return [ClusterSource(str(path), collection)]
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in _FILE_ENDS)
     if not files:
-        raise SourceError(f"{path} holds neither an .idx file nor .cdx or .cdxj files")
+        raise SourceError(f"{path} contains neither an .idx file nor .cdx or .cdxj files")
     return [CdxFileSource(file, collection) for file in files]

@@ -66,7 +66,7 @@ BatchChange = CaptureChange | AliasChange
 def batch_numbers(data: bytes) -> tuple[int, int]:
     """Return the sequence number of a batch and the number of its records."""
     if len(data) < _HEAD.size:
-        raise FormatError(f"a write batch of {len(data)} bytes, which is too short for its head")
+        raise FormatError(f"a write batch of {len(data)} bytes, too short for its header")
     number, count = _HEAD.unpack_from(data)
     return number, count
 
@@ -94,7 +94,7 @@ def read_batch(data: bytes) -> Iterator[BatchChange]:
             yield CaptureChange(capture, None if value is None else _row(capture, value))
         # Other families are access rules and policies of OutbackCDX.
     if number != count:
-        raise FormatError(f"a write batch with {number} records, and not {count} as it says")
+        raise FormatError(f"a write batch with {number} records instead of the declared {count}")
 
 
 def write_batch(number: int, records: Iterable[BatchChange], version: int) -> bytes:

@@ -119,7 +119,7 @@ def _check_output(source: ArchiveSource, folder: Path, *, may_exist: bool) -> No
     if source.member or not Path(source.path).is_file():
         raise SourceError(f"{source.name} is no local WARC file; unpack or fetch it first")
     if output.exists() and not may_exist:
-        raise SourceError(f"{output} is there already; choose an empty folder for the new files")
+        raise SourceError(f"{output} already exists; choose an empty folder for the new files")
 
 
 class _Catalogue:

@@ -364,7 +364,7 @@ def open_output(
             )
         if mode is OutputMode.NEW:
             resume = "--resume goes on with it, " if can_resume else ""
-            raise UsageError(f"{place} is there already; {resume}--overwrite replaces it")
+            raise UsageError(f"{place} already exists; {resume}--overwrite replaces it")
         if mode is OutputMode.OVERWRITE:
             folder.delete()
         elif found != wanted:

@@ -161,7 +161,7 @@ def _placed(place: str, *, overwrite: bool) -> tuple[JobFolder, str]:
     above, _, name = absolute_place(place).rpartition("/")
     folder = JobFolder(above or "/")
     if folder.exists(name) and not overwrite:
-        raise UsageError(f"{place} is there already; --overwrite replaces it")
+        raise UsageError(f"{place} already exists; --overwrite replaces it")
     return folder, name
 
 

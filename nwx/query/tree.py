@@ -170,7 +170,7 @@ def _check_timestamps(node: DateRange) -> None:
     for digits in filter(None, (node.low, node.high)):
         if not _TIMESTAMP.fullmatch(digits):
             raise QueryError.translated(
-                "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
+                "%(digits)s is not a timestamp; expected 14 digits", digits=repr(digits[:40])
             )
 
 

@@ -94,7 +94,7 @@ def _bytes(algorithm: str, value: str, text: str) -> bytes:
     size = _SIZES.get(algorithm)
     if size is None:
         raise DigestError.translated(
-            "%(text)s is no digest of a known kind; %(choices)s are read",
+            "%(text)s is not a known kind of digest; expected %(choices)s",
             text=repr(text[:80]),
             choices=", ".join(_SIZES),
         )
@@ -109,7 +109,7 @@ def _bytes(algorithm: str, value: str, text: str) -> bytes:
         ) from error
     if len(raw) != size:
         raise DigestError.translated(
-            "%(text)s is not a %(algorithm)s digest: %(size)s bytes are needed",
+            "%(text)s is not a %(algorithm)s digest: expected %(size)s bytes",
             text=repr(text[:80]),
             algorithm=algorithm,
             size=size,

@@ -69,7 +69,7 @@ def package_urlkey(url: str) -> str:
     Raises UrlError on other URLs the package rejects.
     """
     if _TOO_NESTED.search(url):
-        raise UrlError.translated("the URL %(url)s… is escaped many times over", url=repr(url[:60]))
+        raise UrlError.translated("the URL %(url)s… is escaped too many times", url=repr(url[:60]))
     try:
         key: str = package_surt(url, canonicalizer=_canonicalize)
     except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:

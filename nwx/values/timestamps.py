@@ -86,7 +86,7 @@ _known_timestamp = lru_cache(maxsize=1024)(_timestamp)
 def _padded(text: str) -> str:
     if len(text) not in _LENGTHS or not _DIGITS.fullmatch(text):
         raise TimestampError.translated(
-            "%(text)s is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed",
+            "%(text)s is not a timestamp; expected 4 to 14 digits YYYYMMDDhhmmss",
             text=repr(text[:40]),
         )
     digits = text + _LOWEST[len(text) :]
@@ -98,7 +98,7 @@ def _loose(text: str) -> str:
     found = _LOOSE_DATE.fullmatch(text)
     if found is None:
         raise TimestampError.translated(
-            "%(text)s is no date; YYYY-MM-DDThh:mm:ssZ is needed", text=repr(text[:40])
+            "%(text)s is not a date; expected YYYY-MM-DDThh:mm:ssZ", text=repr(text[:40])
         )
     year, month, day, hour, minute, second, zone = found.groups()
     digits = (
@@ -153,7 +153,7 @@ def date_span(text: str) -> tuple[str, str]:
     match = _DATE.fullmatch(text.strip())
     if not match:
         raise TimestampError.translated(
-            "%(text)s is no date; write 2010, 2010-03 or 2010-03-05", text=repr(text)
+            "%(text)s is not a date; write 2010, 2010-03 or 2010-03-05", text=repr(text)
         )
     parts = [int(part) for part in match.groups() if part is not None]
     first = _FORM.format(*parts, *(1, 1, 0, 0, 0)[len(parts) - 1 :])

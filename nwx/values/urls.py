@@ -48,7 +48,7 @@ def clean_url(raw: bytes | str) -> str:
         raise UrlError.translated("the record has no URL")
     if len(url) > MAX_URL_CHARACTERS:
         raise UrlError.translated(
-            "the URL %(url)s… has %(count)s characters, %(most)s are taken",
+            "the URL %(url)s… has %(count)s characters; at most %(most)s are allowed",
             url=repr(url[:60]),
             count=len(url),
             most=MAX_URL_CHARACTERS,

@@ -85,7 +85,7 @@ def test_wrong_rules_are_refused(here: Nwx) -> None:
     for arguments, message in (
         (("embargo", URL), "needs its end"),
         (("block", ""), "what the rule is about"),
-        (("block", URL, "--to", "soon"), "is no date"),
+        (("block", URL, "--to", "soon"), "is not a date"),
         (("local", URL, "--address", "x"), "is no network"),
     ):
         assert message in here("access", "add", *arguments, "--reason", "r", code=2).err

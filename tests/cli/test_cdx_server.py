@@ -107,7 +107,7 @@ def test_captures_are_loaded_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("nothing.cdx",), 1, "nothing.cdx is not there"),
+        (("nothing.cdx",), 1, "nothing.cdx does not exist"),
         (("--cdx-token", "secret", "nothing.cdx"), 2, "--archive"),
         ((), 1, "no archive"),
     ],

@@ -128,7 +128,7 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     missing = tmp_path / "no.warc.gz"
     assert "no.warc.gz" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, missing, code=2).err
     old = write_warc(tmp_path / "crawl.warc.gz", PAGES)
-    assert "is there already" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, old, code=1).err
+    assert "already exists" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, old, code=1).err
 
 
 def test_originals_have_either_digest(nwx: Nwx, tmp_path: Path) -> None:

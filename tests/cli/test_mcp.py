@@ -154,7 +154,7 @@ def test_questions_are_limited_and_logged(quarry: Path, tmp_path: Path) -> None:
         await refusal(client, "verify_quote", text="...")
         for _ in range(5):
             refused = await client.call_tool("search", {"query": "slate"})
-        assert "too many questions; try again in" in refused.content[0].text
+        assert "too many requests; try again in" in refused.content[0].text
 
     talk(quarry, conversation, "--audit", str(log), "--rate-limit", "0.001", "--user", "ada")
     lines = [json.loads(line) for line in log.read_text().splitlines()]

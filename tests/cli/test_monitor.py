@@ -102,7 +102,7 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     assert "--webhook takes an http" in nwx("monitor", "--once", "--webhook", "x", code=2).err
     unclosed = nwx("monitor", "--once", "--alert-command", "'", code=2)
     assert "--alert-command cannot be read" in unclosed.err
-    assert "is no name for a collection" in nwx("monitor", "--collection", "a/b", code=2).err
+    assert "is not a valid collection name" in nwx("monitor", "--collection", "a/b", code=2).err
     assert "is no name of a crawl" in nwx("monitor", "a/b", "--once", code=2).err
     for name in ("rivers", "default"):
         again = nwx(

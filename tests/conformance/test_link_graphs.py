@@ -75,7 +75,7 @@ def test_an_export_has_all_forms(engine: Engine, open_archive: Opener, tmp_path:
     found = pl.read_parquet(folder / "links" / "part-00000.parquet")
     assert found.columns == ["source", "target", "timestamp", "kind", "anchor"]
     assert found["target"].to_list() == ["test,b)/", "test,c,sub)/x"]
-    with pytest.raises(SourceError, match="is there already"):
+    with pytest.raises(SourceError, match="already exists"):
         export_links(engine, folder)
 
 

@@ -99,7 +99,7 @@ def test_clusters_are_byte_for_byte_those_of_one_machine(job: Job, tmp_path: Pat
     assert (report["counts"]["lines"], report["counts"]["blocks"]) == (built.lines, built.blocks)
     assert (report["counts"]["repeated"], report["errors_total"]) == (built.repeated, 3)
     assert {error["message"].partition(":")[0] for error in report["errors"]} == {"line 202"}
-    with pytest.raises(AssertionError, match="is there already; --resume"):
+    with pytest.raises(AssertionError, match="already exists; --resume"):
         job("zipnum", out, *files, "--splits", splits)
 
 

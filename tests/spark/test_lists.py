@@ -99,7 +99,7 @@ def test_duplicates_are_those_of_one_machine(
     ]
     savings = json.loads((out / "_savings.json").read_text())
     assert savings["host_duplicates"] == dict(report.savings.host_duplicates)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         list_duplicates(spark, tasks, str(out), selection, options)
 
 

@@ -202,7 +202,7 @@ def test_lines_that_no_archive_can_hold_are_bad_ones(client: FlaskClient) -> Non
     body = odd + lines(2)
     answer = client.post("/web", data=body, headers=AUTHORIZED)
     assert answer.status_code == 400
-    assert "no UTF-8" in answer.text
+    assert "not valid UTF-8" in answer.text
     answer = client.post("/web?badLines=skip", data=body, headers=AUTHORIZED)
     assert (answer.status_code, answer.text) == (200, "Added 2 records\n")
 

@@ -185,7 +185,7 @@ def test_no_results_lead_back(client: FlaskClient) -> None:
         ("page=two", "whole number from 1"),
         ("year=20", "four digits"),
         ("status=ok", "number, such as 404"),
-        ("from=soon", "is no date"),
+        ("from=soon", "is not a date"),
         ("to=2010-13", "has an impossible date"),
         ("from=2015&to=2010", "ends before it begins"),
         ("more=size", "choose one of collection"),

@@ -107,7 +107,9 @@ def _raw_behind(start: str) -> str:
     raw = str(request.environ.get("REQUEST_URI") or request.full_path.removesuffix("?"))
     url = raw.partition(start)[2]
     if len(url) > MOST_VALUE_CHARACTERS:
-        raise CdxQueryError(f"the URL has {len(url)} characters; {MOST_VALUE_CHARACTERS} are taken")
+        raise CdxQueryError(
+            f"the URL has {len(url)} characters; at most {MOST_VALUE_CHARACTERS} are allowed"
+        )
     return url
 
 

@@ -290,7 +290,7 @@ def _end_of_period(date: object) -> datetime:
     digits = str(date)
     if len(digits) < 4 or not (digits.isascii() and digits.isdigit()):
         raise FormatError(
-            f"{digits[:40]!r} is no timestamp; 4 to 14 digits YYYYMMDDhhmmss are needed"
+            f"{digits[:40]!r} is not a timestamp; expected 4 to 14 digits YYYYMMDDhhmmss"
         )
     return timestamp_to_datetime(digits, tz_aware=True)  # type: ignore[no-any-return]
 

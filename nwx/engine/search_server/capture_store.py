@@ -52,7 +52,7 @@ def capture_action(
     """
     collection, source_file, offset = row[:3]
     if "/" in collection:
-        raise EngineError(f"{collection!r} is no name for a collection: it has a slash")
+        raise EngineError(f"{collection!r} is not a valid collection name: it has a slash")
     entry = _StoredCapture(*row, **dated(row[_TIMESTAMP]))
     if names := _too_long(row):
         setattr(entry, WHOLE, base64.b64encode(to_json(entry)).decode())

@@ -127,7 +127,7 @@ def test_a_file_that_was_cut_short_is_told(tmp_path: Path) -> None:
     spill.add(entries(1, 10))
     segments = spill.finish()
     (tmp_path / "entries").write_bytes(b"x" * 24)
-    with pytest.raises(SourceError, match="cut short"):
+    with pytest.raises(SourceError, match="truncated"):
         read_segments(segments, 2)
 
 

@@ -118,7 +118,7 @@ def test_a_log_that_is_gone_is_told_and_gone_on_behind(log: RotatedLog) -> None:
     log.write(line(5))
     log.look()
     assert log.found == b"".join(map(line, (1, 2, 4, 5)))
-    assert log.problems == ["what was left to read of the log is gone"]
+    assert log.problems == ["the unread part of the log is gone"]
 
 
 def test_a_log_that_another_takes_the_place_of(log: RotatedLog) -> None:

@@ -194,7 +194,7 @@ def test_a_folder_takes_the_place_of_an_empty_one_only(tmp_path: Path) -> None:
     with whole_folder(path) as new:
         (new / "file").write_bytes(b"first")
     with (
-        pytest.raises(SourceError, match="there already; name a new"),
+        pytest.raises(SourceError, match="already exists; name a new"),
         whole_folder(path),
     ):
         pass
@@ -278,7 +278,7 @@ def test_standard_input_that_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stdin", given)
     assert standard_input().read() == b"lines"
     given.close()
-    with pytest.raises(SourceError, match="read once"):
+    with pytest.raises(SourceError, match="only once"):
         standard_input()
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SourceError, match="closed; pipe"):

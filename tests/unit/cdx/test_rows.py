@@ -153,11 +153,11 @@ def test_a_header_changes_the_order() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"a b c", "3 fields; 7, 9, 10, 11, 14"),
+        (b"a b c", "3 fields; expected 7, 9, 10, 11, 14"),
         (FULL_LINE.encode().replace(b" - - ", b"  - "), "field 7 is empty"),
-        (FULL_LINE.encode().replace(b"20140127171200", b"201401271712001"), "no timestamp"),
+        (FULL_LINE.encode().replace(b"20140127171200", b"201401271712001"), "not a timestamp"),
         (FULL_LINE.encode().replace(b"20140127171200", b"20140231000000"), "impossible date"),
-        (FULL_LINE.encode().replace(b"20140127171200", b"-"), "no timestamp"),
+        (FULL_LINE.encode().replace(b"20140127171200", b"-"), "not a timestamp"),
         (FULL_LINE.encode().replace(b"http://example.org/", b"-"), "the URL is missing"),
         (FULL_LINE.encode().replace(b"1046", b"1k"), "record length"),
         (FULL_LINE.encode().replace(b"example.org/ ", b"example.org/\t"), "control character"),
@@ -169,7 +169,7 @@ def test_a_broken_line_is_an_error(line: bytes, reason: str) -> None:
 
 
 def test_a_line_must_fit_its_header() -> None:
-    with pytest.raises(CdxError, match="11 fields where 9 are announced"):
+    with pytest.raises(CdxError, match="11 fields, the header has 9"):
         parse_cdx(FULL_LINE.encode(), CDX9)
 
 

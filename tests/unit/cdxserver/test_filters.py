@@ -99,7 +99,7 @@ def test_a_field_is_read_by_its_name_or_number(name: str, value: str) -> None:
 @pytest.mark.parametrize("name", ["nothing", "11", "-1", "٣"])
 def test_an_unknown_field_is_an_error_that_names_the_parameter(name: str) -> None:
     assert column_of(name) is None
-    with pytest.raises(CdxQueryError, match="filter names the field"):
+    with pytest.raises(CdxQueryError, match="filter has an unknown field"):
         field_value(name, "filter")
 
 

@@ -67,7 +67,7 @@ def test_a_url_alone_takes_what_the_dialect_takes_for_granted() -> None:
 def test_an_asterisk_alone_is_everything() -> None:
     everything = CdxSpan("", chr(0x10FFFF))
     assert (parsed("url=*").span, parsed("url=*").urlkey) == (everything, "")
-    with pytest.raises(CdxQueryError, match="no URL"):
+    with pytest.raises(CdxQueryError, match="not a URL"):
         parsed("url=*.")
 
 
@@ -109,7 +109,7 @@ def test_a_request_with_a_body_has_a_key_of_its_own() -> None:
         ("url=a.example&fl=colour", "colour"),
         ("url=a.example&showDupeCount=true", "not supported"),
         ("url=a.example&limit=-20000", "too large"),
-        ("url=a.example&page=1&sort=reverse", "pages go with"),
+        ("url=a.example&page=1&sort=reverse", "pages need captures"),
         ("url=a.example&resumeKey=x", "resumeKey is"),
         ("url=a.example&limt=1", "did you mean limit"),
     ],

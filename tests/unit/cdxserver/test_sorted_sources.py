@@ -186,7 +186,7 @@ def test_disorder_between_samples_is_found_when_it_is_met(
 
 
 def test_only_what_is_named_is_opened(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="not there"):
+    with pytest.raises(SourceError, match="does not exist"):
         open_sources([f"web={tmp_path / 'nothing'}"])
     with pytest.raises(SourceError, match="neither"):
         open_sources([str(tmp_path)])

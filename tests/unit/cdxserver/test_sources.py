@@ -152,7 +152,7 @@ def test_a_cluster_is_found_by_its_folder_and_by_its_index(tmp_path: Path) -> No
 
 
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is not there"):
+    with pytest.raises(SourceError, match="does not exist"):
         open_sources([str(tmp_path / "none.cdx")])
 
 

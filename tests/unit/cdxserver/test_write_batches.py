@@ -94,7 +94,7 @@ def test_what_is_no_capture_or_alias_is_passed_over() -> None:
         (batch(PUT_3)[:-1], "cut off"),
         (batch(b"\x01"), "cut off"),
         (batch(b"\x0f" + sized(b"a") + sized(b"b")), "type 15"),
-        (batch(PUT_3) + DELETE_3, "2 records, and not 1"),
+        (batch(PUT_3) + DELETE_3, "2 records instead of the declared 1"),
         (batch(b"\x00" + sized(b"12345678")), "8 bytes"),
         (batch(b"\x00" + sized(b"\0" + b"12345678")), "no file name"),
         (batch(b"\x01" + sized(KEY) + sized(b"\x05")), "index version 5"),

@@ -270,7 +270,7 @@ def test_bytes_that_are_no_utf8_are_written_as_they_came(tmp_path: Path) -> None
 @pytest.mark.parametrize("keep", list(Keep))
 @pytest.mark.parametrize("key", list(Key))
 def test_a_url_is_the_same_in_utf8_and_in_latin1(tmp_path: Path, key: Key, keep: Keep) -> None:
-    """As it is for import, which reads what is no UTF-8 as ISO 8859-1."""
+    """As it is for import, which reads what is not valid UTF-8 as ISO 8859-1."""
     dates = ("2015", "2016", "2017")
     lines = [f"- {date} {URL}caf\xe9 - - {A} - - 10 5 f" for date in dates]
     coded = [lines[0].encode(), lines[1].encode("latin-1"), lines[2].encode()]

@@ -172,7 +172,7 @@ def test_another_run_is_refused_in_the_folder(tmp_path: Path, sources: list[Arch
     with pytest.raises(SourceError, match="other files or lists"):
         list(rewrite(sources, covers, folder, lists=["other"]))
     assert len(rewritten(sources, folder)) == len(sources)
-    with pytest.raises(SourceError, match="there already"):
+    with pytest.raises(SourceError, match="already exists"):
         list(rewrite(sources, covers, folder, lists=["other"]))
 
 
@@ -213,7 +213,7 @@ def test_what_is_there_already_is_not_written_over(
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "1.warc.gz").write_bytes(b"precious")
     for _ in range(2):
-        with pytest.raises(SourceError, match="there already"):
+        with pytest.raises(SourceError, match="already exists"):
             rewritten(sources, tmp_path / "new")
     assert (tmp_path / "new" / "1.warc.gz").read_bytes() == b"precious"
 

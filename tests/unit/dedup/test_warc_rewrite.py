@@ -255,7 +255,7 @@ def test_a_file_that_would_not_replay_the_same_is_not_written(
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     old = tmp_path / "crawl.warc.gz"
     write_warc(old, PAGES)
-    with pytest.raises(SourceError, match="is there already"):
+    with pytest.raises(SourceError, match="already exists"):
         list(rewrite(sources(old), after_first_date, tmp_path))
     assert len(captures(old)) == len(PAGES)
 

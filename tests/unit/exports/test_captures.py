@@ -52,7 +52,7 @@ def test_each_month_has_a_folder(engine: Engine, tmp_path: Path) -> None:
 def test_a_folder_with_files_is_not_written_to(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "export").mkdir()
     (tmp_path / "export" / "mine").touch()
-    with pytest.raises(SourceError, match="is there already"):
+    with pytest.raises(SourceError, match="already exists"):
         export_captures(engine, tmp_path / "export")
     assert [path.name for path in (tmp_path / "export").iterdir()] == ["mine"]
 

@@ -41,9 +41,9 @@ def test_output_is_marked_when_it_is_whole(tmp_path: Path) -> None:
 def test_what_is_there_is_refused_resumed_or_replaced(tmp_path: Path) -> None:
     place = str(tmp_path / "out")
     _made(Path(place), form="cdx11")
-    with pytest.raises(UsageError, match="is there already; --resume goes on with it"):
+    with pytest.raises(UsageError, match="already exists; --resume goes on with it"):
         open_output(place, "cdx", {"form": "cdx11"}, can_resume=True)
-    with pytest.raises(UsageError, match="is there already; --overwrite replaces it"):
+    with pytest.raises(UsageError, match="already exists; --overwrite replaces it"):
         open_output(place, "cdx", {"form": "cdx11"})
     with pytest.raises(UsageError, match="made with another value of form"):
         open_output(place, "cdx", {"form": "cdxj"}, OutputMode.RESUME)

@@ -83,7 +83,7 @@ def test_split_points_of_a_cluster_are_written_once(tmp_path: Path) -> None:
     report = cluster_split_file(place, str(index), 4)
     assert (report.counts["split points"], report.warnings) == (3, [])
     assert len(read_splits(tmp_path / "splits")) == 3
-    with pytest.raises(UsageError, match="splits is there already; --overwrite replaces it"):
+    with pytest.raises(UsageError, match="splits already exists; --overwrite replaces it"):
         cluster_split_file(place, str(index), 4)
     report = cluster_split_file(place, str(index), 1000, overwrite=True)
     assert report.warnings == ["40 shards, not 1000: there are too few different keys"]

@@ -64,7 +64,7 @@ def test_what_scores(node: Node, expected: bool) -> None:
         (Fuzzy("status_code", "404"), "ask for ranges"),
         (Range("content_length", "few", None), "holds numbers"),
         (Range("status_code", "1", "9" * 20), "holds numbers"),
-        (Term("crawl_date", "yesterday"), "is no date"),
+        (Term("crawl_date", "yesterday"), "is not a date"),
         (Wildcard("crawl_date", "20*"), "holds dates"),
         (Boost(Term("", "x"), -1.0), "below 0"),
         (DateRange("2010", "2011"), "14 digits"),

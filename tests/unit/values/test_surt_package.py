@@ -25,7 +25,7 @@ def test_a_blank_is_no_url() -> None:
 
 
 def test_nested_escapes_are_refused_before_they_are_undone() -> None:
-    with pytest.raises(UrlError, match="escaped many times"):
+    with pytest.raises(UrlError, match="escaped too many times"):
         package_urlkey("http://a.example/" + "%" + "25" * 70)
 
 

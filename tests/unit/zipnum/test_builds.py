@@ -179,7 +179,7 @@ def test_damaged_input_is_told_and_the_rest_is_built(tmp_path: Path, inputs: lis
     report = build_from(tmp_path / "out", *inputs)
     assert len(report.damaged) == 1
     assert "b.cdxj.gz" in report.damaged[0]
-    assert "cut short" in report.damaged[0]
+    assert "truncated" in report.damaged[0]
     found = read(tmp_path / "out")
     assert set(found) < set(LINES)
     assert report.lines == len(found) >= len(LINES) - 500

@@ -153,9 +153,9 @@ def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
         (b"a 2020\tcdx-00000.gz\t100000\t500\t1", "half written"),
         (b"a 2020\tcdx-00000.gz\t0\t40\t1", "cut off"),
         (b"a 2020\tnothing.gz\t0\t40\t1", "nothing.gz"),
-        (b'a 2020 {"offset": "x", "length": 3}', "missing or none"),
+        (b'a 2020 {"offset": "x", "length": 3}', "missing or not a number"),
         (b'a 2020 {"offset"', "JSON"),
-        (b"what is this", "no line of a ZipNum index"),
+        (b"what is this", "not a line of a ZipNum index"),
     ],
 )
 def test_hostile_index_lines_are_refused(tmp_path: Path, line: bytes, message: str) -> None:

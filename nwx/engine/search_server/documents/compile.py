@@ -186,7 +186,7 @@ def _nearest(digits: str) -> tuple[str, int]:
     """Return the nearest valid date, and whether it is before (-1), equal (0) or after (1)."""
     if not _TIMESTAMP.fullmatch(digits):
         raise QueryError.translated(
-            "%(digits)s is no timestamp; 14 digits are needed", digits=repr(digits[:40])
+            "%(digits)s is not a timestamp; expected 14 digits", digits=repr(digits[:40])
         )
     parts = [int(digits[:4]), *(int(digits[i : i + 2]) for i in range(4, 14, 2))]
     for place in range(1, 6):

@@ -143,7 +143,7 @@ def test_a_short_date_is_the_end_of_its_period() -> None:
 def test_a_date_that_is_none_is_told(date: str) -> None:
     line = f'com,example)/ - {{"access": "exclude", "before": "{date or " "}"}}'
     (read,) = rules_of_file(io.BytesIO(line.encode()), "")
-    assert read.rule is None and "is no timestamp" in read.problem
+    assert read.rule is None and "is not a timestamp" in read.problem
 
 
 def test_a_urlkey_may_contain_a_brace() -> None:
@@ -236,7 +236,7 @@ def test_lists_of_urls_are_read_with_an_action() -> None:
         ('com,a)/ - {"access": "allow", "newer": {"years": 1}}', "move with the day"),
         ('com,a)/ - {"access": "block", "older": {"years": 1}}', "move with the day"),
         ('com,a)/ - {"access": "block", "newer": {"years": 1, "days": 2}}', "move with the day"),
-        ('com,a)/ - {"access": "block", "before": "soon"}', "'soon' is no timestamp"),
+        ('com,a)/ - {"access": "block", "before": "soon"}', "'soon' is not a timestamp"),
         ('com,a)/ - {"access": "block", "newer": {"years": 0}}', "1 to 1,000 years"),
         ('{"action": "hide"}', "'hide'"),
         ('{"action": "block", "years": "3"}', "'years' has a wrong value"),
@@ -318,7 +318,7 @@ def test_a_scope_may_be_of_some_dates_only() -> None:
         date_from="20140101000000", date_to="20140228235959"
     )
     assert between(Scope(), "", "") == Scope()
-    with pytest.raises(UsageError, match="is no date"):
+    with pytest.raises(UsageError, match="is not a date"):
         between(Scope(), "soon", "")
 
 

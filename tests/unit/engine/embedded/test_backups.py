@@ -257,7 +257,7 @@ def test_what_cannot_be_done_is_said(whole: Path, tmp_path: Path) -> None:
     made = backed_up(whole, tmp_path / "backups")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("mine")
-    with pytest.raises(SourceError, match="is there already"):
+    with pytest.raises(SourceError, match="already exists"):
         nwx.open(tmp_path / "mine").restore(made, replace=True)
     (tmp_path / "file").touch()
     with pytest.raises(NwxError, match="file"):

@@ -41,7 +41,7 @@ def test_the_same_capture_again_changes_nothing(store: Any) -> None:
 @pytest.mark.parametrize("store", [added, loaded])
 def test_a_capture_that_could_have_the_id_of_another_is_an_error(store: Any) -> None:
     with serving(answer) as (fake, server):
-        with pytest.raises(EngineError, match="'we/b' is no name for a collection"):
+        with pytest.raises(EngineError, match="'we/b' is not a valid collection name"):
             store(server, [ONE._replace(collection="we/b"), TWO])
         assert fake.requests == []
 

@@ -131,9 +131,7 @@ def test_a_log_that_is_gone_is_noted(tmp_path: Path, state: MonitorState) -> Non
         pass
     source.close()
     assert state.sums.totals.captures == 2
-    assert [problem.message for problem in state.problems] == [
-        "what was left to read of the log is gone"
-    ]
+    assert [problem.message for problem in state.problems] == ["the unread part of the log is gone"]
 
 
 LINE = "2026-11-22T05:15:4{}Z 12{} 40 80 3.99(4.01) 101(100) 2 25 120000 250000 0.5 12 3\n"
