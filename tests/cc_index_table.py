@@ -1,8 +1,8 @@
-"""Captures as lines of CDX, the rows of the columnar index that they are, and questions to it.
+"""Captures as CDX lines, as the corresponding rows of the columnar index, and queries of these.
 
-The questions are Common Crawl's examples (commoncrawl/cc-index-table, src/sql/examples), in words
-of our own and with thresholds for few rows. Athena's dialect had to change where a question has
-two texts, DuckDB's and Spark's; `correlation` and `loglikelihood` have two steps there.
+The queries are Common Crawl's examples (commoncrawl/cc-index-table, src/sql/examples), rewritten
+with thresholds for few rows. Where Athena's dialect does not fit, a query has two texts, for DuckDB
+and for Spark; `correlation` and `loglikelihood` take two steps.
 """
 
 import json
@@ -31,7 +31,7 @@ _SUFFIXES = ("fr", "no", "va", "org", "com", "de")
 
 
 def made_lines() -> list[str]:
-    """Return the lines of CDXJ."""
+    """Return the CDXJ lines."""
     common = {"mime": "text/html", "status": "200", "filename": _CRAWL, "digest": "A" * 32}
     return [
         f"{key} {time} {json.dumps(common | {'url': url, 'offset': '7', 'length': '99'} | more)}"
@@ -40,7 +40,7 @@ def made_lines() -> list[str]:
 
 
 def rows_by_hand(lines: list[str]) -> list[dict[str, Any]]:
-    """Return the rows of lines of CDXJ, and of CDX with 11 fields, one by one."""
+    """Return the rows of lines of CDXJ or of CDX with 11 fields, one line at a time."""
     return [_row(line) for line in sorted(lines, key=str.encode)]
 
 
@@ -257,11 +257,11 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         f" {_FROM} GROUP BY lang, site) sites WHERE lang IN ('cat', 'eus', 'glg', 'oci')",
     ),
 }
-"""Each example by its file name: DuckDB's text, and Spark's where it is another."""
+"""Each example by its file name: the text for DuckDB, and one for Spark if it differs."""
 
 
 def sorted_rows(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return the rows of an answer in one order, numbers of all kinds as floats."""
+    """Return the rows of an answer in a fixed order, with all numbers as floats."""
     plain = [
         tuple(
             value if value is None or isinstance(value, str) else round(float(value), 9)

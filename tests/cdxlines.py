@@ -1,4 +1,4 @@
-"""Lines of capture indexes that tests share."""
+"""CDX lines shared by tests."""
 
 _FILE = "crawl.warc.gz"
 _LINES = (
@@ -27,7 +27,7 @@ CAPTURED = (
     "http://a.example/file.warc",
     "http://a.example/arc",
 )
-"""The URLs of those lines of ALL_RECORDS that stand for captures."""
+"""The URLs of the lines of ALL_RECORDS that are captures."""
 
 NOT_CAPTURES = len(_LINES) - len(CAPTURED)
 
@@ -39,10 +39,10 @@ def _line(number: int, url: str, timestamp: str, mime: str, status: str, digest:
 
 
 ALL_RECORDS = "".join(f"{_line(number, *line)}\n" for number, line in enumerate(_LINES))
-"""A CDX of 11 fields as the Internet Archive makes them: of all records, whatever their type."""
+"""A CDX file of 11 fields like the Internet Archive's, with records of all types."""
 
 FIELDS_OF_ALL = [
     (mime, status, url, url in CAPTURED and mime not in ("warc/request", "warc/metadata"))
     for url, _, mime, status, _ in _LINES
 ]
-"""MIME type, status and URL of each line of ALL_RECORDS, and whether it is of a capture."""
+"""MIME type, status and URL of each line of ALL_RECORDS, and whether it is a capture."""

@@ -28,15 +28,15 @@ _LONG_GROUPS = (
     "nodes",
 )
 _LONG_FOLDERS = ("rendering", "packaging", "zipnum")
-"""The last module holds its fixtures until all tests end; pywb (zipnum) takes a processor."""
+"""Start early: a worker keeps the fixtures of its last module; pywb (zipnum) uses a full core."""
 _LONGEST_NAME = 60
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect tests without looking for garbage, which takes a quarter of that time.
+    """Disable garbage collection during test collection, which saves a quarter of its time.
 
-    What they are made of is there to the end: later looks for garbage leave it out.
+    The collected objects live until the end: later garbage collections skip them.
     """
     gc.disable()
     try:
@@ -47,9 +47,9 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Return the beginning of a long text as the name of its case.
+    """Return a shortened text as the id of its case.
 
-    Processes send each other the names of all tests, and some texts have megabytes.
+    Workers send each other the names of all tests, and some texts have megabytes.
     """
     if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME:
         return f"{val[:_LONGEST_NAME]!a}.. {len(val)}"
@@ -58,10 +58,10 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests on real archive files where those are not beside the checkout.
+    """Deselect the tests on real archive files if these are not next to the checkout.
 
-    Tests of a module that share something are a group: one process makes it once.
-    Long groups, which one process runs, begin first.
+    Tests of a module that share a fixture form a group, so that one worker creates it once.
+    Long groups, each run by one worker, start first.
     """
     if not SHARED_DATA.is_dir():
         away = [item for item in items if "shared_data" in getattr(item, "fixturenames", ())]
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _turn(item: pytest.Item) -> int:
-    """Return when a test has its turn; among those of the same turn the order is kept."""
+    """Return the position of a test in the order; sorting keeps the order within a position."""
     group = _group(item)
     if group in _LONG_GROUPS:
         return _LONG_GROUPS.index(group)
@@ -84,7 +84,7 @@ def _turn(item: pytest.Item) -> int:
 
 
 def _is_sharing(item: pytest.Item) -> bool:
-    """Return whether a test uses a fixture of its module."""
+    """Return whether a test uses a module-scoped fixture."""
     info = item._fixtureinfo  # type: ignore[attr-defined]  # nothing public tells scopes
     return any(one.scope == "module" for defs in info.name2fixturedefs.values() for one in defs)
 
@@ -95,9 +95,9 @@ def _group(item: pytest.Item) -> str:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse to run where the tests of a group would not run in one process.
+    """Raise UsageError if the tests of a group would be split among workers.
 
-    Each process would make all archives of its modules, and run each crawl.
+    Each worker would create all archives of its modules and run each crawl.
     """
     if not session.config.getoption("loadgroup", default=False):
         return
@@ -110,13 +110,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real archive files that may lie beside the checkout."""
+    """The folder of real archive files that may exist next to the checkout."""
     return SHARED_DATA
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    """An empty archive in the folder `archive` of the test."""
+    """An empty archive in the test's folder `archive`."""
     with open_engine(Settings(str(tmp_path / "archive"))) as opened:
         opened.create()
         yield opened
@@ -124,7 +124,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> None:
-    """Let children be interrupted, also where the tests run in the background of a shell.
+    """Let child processes receive SIGINT even if the tests run in the background of a shell.
 
     A shell makes its background jobs ignore SIGINT, and children inherit that.
     """

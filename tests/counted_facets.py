@@ -1,4 +1,4 @@
-"""A build as the folder that `nwx spark facets` writes, without Spark."""
+"""A facet build in the folder format of `nwx spark facets`, without Spark."""
 
 from pathlib import Path
 
@@ -22,13 +22,13 @@ from nwx.facets.stored_build import Build
 
 
 def write_counted(folder: Path, build: Build, *, of_cdx: bool = False) -> None:
-    """Write a build that was made without one before."""
+    """Write a build that is not based on an earlier one."""
     notes, labels = build.notes, build.labels()
     for name in notes.months:
         path = folder / COUNTED_CAPTURES / f"{MONTH_FOLDER}{name}"
         path.mkdir(parents=True)
         frame = _frame(build.month(name))
-        # Parts of any rows, in any order.
+        # Parts may contain any rows in any order.
         frame[1::2].write_parquet(path / "part-0.parquet")
         frame[::2].reverse().write_parquet(path / "part-1.parquet")
     (ids,) = (build.arrays(blob) for blob in notes.id_files)

@@ -1,4 +1,4 @@
-"""Documents files that tests make, in this process."""
+"""Documents files that tests write in this process."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -17,7 +17,7 @@ from nwx.warc.sources import ArchiveSource, FileError, expand
 def messages_of(
     source: ArchiveSource, options: ImportOptions | None = None
 ) -> Iterator[FilePart | Verdict]:
-    """Yield what an import makes of an archive file that is new."""
+    """Yield the messages of an import of a new archive file."""
     task = FileTask(source, source.path, None)
     wanted = options or ImportOptions()
     return import_file(task, wanted, Lookups(), _no_guard, lambda _: None)
@@ -31,7 +31,7 @@ def _no_guard(offset: int) -> nullcontext[None]:
 def write_documents(
     folder: Path, files: Iterable[Path], options: ImportOptions | None = None
 ) -> Path:
-    """Write a documents file for each archive file into a whole folder, and return that."""
+    """Write a documents file for each archive file into a complete folder; return the folder."""
     wanted = options or ImportOptions()
     folder.mkdir(exist_ok=True)
     for file in files:

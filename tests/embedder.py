@@ -1,4 +1,4 @@
-"""An embedder for tests: reads and writes lines of JSON; words of a topic mean nearly the same."""
+"""A test embedder that reads and writes JSON lines; words of one topic have similar vectors."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ _TOPIC_OF = {word: topic for topic, words in enumerate(TOPICS) for word in words
 
 
 def vector(text: str) -> list[float]:
-    """Return the vector of a text: its topics weigh more than its words."""
+    """Return the vector of a text; topics have more weight than words."""
     found = [0.0] * DIMENSIONS
     for word in text.lower().split():
         if word in _TOPIC_OF:
@@ -29,7 +29,7 @@ def vector(text: str) -> list[float]:
 
 
 def main(words: Sequence[str]) -> None:
-    """Answer lines until there are none; the word `fail` makes the command fail instead."""
+    """Answer each input line; the argument `fail` makes the command fail."""
     for line in sys.stdin:
         texts = json.loads(line)["texts"]
         if "fail" in words:

@@ -1,6 +1,6 @@
-"""Environments of packages from PyPI and npm that want other libraries than ours.
+"""Environments of PyPI and npm packages that need other library versions than nwx.
 
-`python -m tests.environments` makes all of them ahead of the tests.
+`python -m tests.environments` creates all of them before the tests.
 """
 
 import fcntl
@@ -13,7 +13,7 @@ from pathlib import Path
 WACZ = "wacz==0.6.0"
 WARCPROX = "warcprox==2.13.1"
 SCRAPY = ("scrapy==2.13.0 twisted==24.11.0", "scrapy==2.19.0")
-"""The oldest Scrapy that the adapter works with, which needs an older Twisted, and the newest."""
+"""The oldest Scrapy that the adapter supports, which needs an older Twisted, and the newest."""
 CDX_CLIENTS = "wayback==0.5.1 cdx_toolkit==0.9.39"
 REDIS_PY = "redis==8.1.0"
 IOREDIS = "ioredis@5.9.2"
@@ -21,11 +21,11 @@ CACHE = Path(__file__).parent.parent / ".cache"
 
 
 class EnvironmentMissingError(Exception):
-    """An environment that cannot be made."""
+    """An environment that cannot be created."""
 
 
 def prepare(requirements: str, cache: Path = CACHE) -> Path:
-    """Return the Python of an environment with packages, made below `cache` if missing."""
+    """Return the Python of an environment with packages, created below `cache` if missing."""
     name, _, version = requirements.split()[0].partition("==")
     folder = cache / name
     home = folder / f"{name}-{version}-{sys.version_info.major}.{sys.version_info.minor}"
@@ -40,7 +40,7 @@ def prepare(requirements: str, cache: Path = CACHE) -> Path:
 
 
 def prepare_npm(package: str, cache: Path = CACHE) -> Path:
-    """Return the folder of a package from npm (`name@version`), made below `cache` if missing."""
+    """Return the folder of an npm package (`name@version`), created below `cache` if missing."""
     name = package.partition("@")[0]
     folder, home = cache / name, cache / name / package
     folder.mkdir(parents=True, exist_ok=True)
@@ -56,10 +56,9 @@ def prepare_npm(package: str, cache: Path = CACHE) -> Path:
 
 
 def new_environment(home: Path, *packages: str) -> None:
-    """Make an environment with packages.
+    """Create an environment with packages.
 
-    By uv, which takes a fifth of pip's time but does not read pip's
-    settings; where it fails, by pip.
+    Uses uv, which takes a fifth of pip's time but ignores pip's settings; if it fails, pip.
     """
     python = str(home / "bin" / "python")
     uv = (sys.executable, "-m", "uv", "--quiet")
@@ -77,7 +76,7 @@ def new_environment(home: Path, *packages: str) -> None:
 
 
 def _run(*command: str) -> str:
-    """Run a command and return why it failed, "" where it did not."""
+    """Run a command and return the reason of its failure, "" on success."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not done.returncode:
         return ""

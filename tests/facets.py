@@ -1,4 +1,4 @@
-"""Collections of captures by chance, and what is in them counted in plain Python."""
+"""Random captures, and their features counted in plain Python."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ SIZE_ENDS = (1, 1228.8, 15_360, 153_600, 1_468_006.4, 15_728_640, 125_829_120)
 
 
 def by_chance(seed: int, number: int, *, months: int = 5) -> list[Capture]:
-    """Return captures of all kinds, the strangest among them."""
+    """Return random captures of all kinds, including unusual ones."""
     chance = random.Random(seed)
     found = []
     for place in range(number):
@@ -60,7 +60,7 @@ def _capture(chance: random.Random, url: str, day: str, place: int) -> Capture:
 
 
 def batch(captures: Iterable[Capture]) -> Batch:
-    """Return what writes captures."""
+    """Return a batch that writes the captures."""
     return Batch(captures=tuple(captures))
 
 
@@ -80,7 +80,7 @@ def stored_entries(folder: Path) -> dict[str, dict[str, object]]:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A capture by its criteria, and what is counted of it."""
+    """A capture's values of the criteria, and the data that its features are counted from."""
 
     values: dict[str, str]
     size: int
@@ -89,7 +89,7 @@ class Counted:
 
 
 def counted(captures: Sequence[Capture]) -> list[Counted]:
-    """Return captures by their criteria; revisits as the payload that they refer to."""
+    """Return captures with their criteria; a revisit has those of the payload it refers to."""
     originals = [one for one in captures if one.record_type != "revisit" and one.digest]
     return [_counted(one, number, originals) for number, one in enumerate(captures)]
 
@@ -169,7 +169,7 @@ def features(some: Iterable[Counted]) -> dict[str, int]:
 
 
 def groups(some: Iterable[Counted], by: Sequence[str]) -> dict[tuple[str, ...], list[Counted]]:
-    """Return captures by their values of criteria."""
+    """Group captures by their values of some criteria."""
     found: dict[tuple[str, ...], list[Counted]] = {}
     for one in some:
         found.setdefault(tuple(one.values[name] for name in by), []).append(one)

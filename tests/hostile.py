@@ -1,4 +1,4 @@
-"""Extractors that documents have driven mad, to be run in a process of their own."""
+"""Misbehaving extractors, controlled by payloads and meant for a separate process."""
 
 import ctypes
 import os
@@ -14,13 +14,13 @@ HANG, CRASH, HOARD, FAIL = b"HANG", b"CRASH", b"HOARD", b"FAIL"
 
 
 def hostile_extract(data: bytes, **options: Any) -> Extract:
-    """Extract a payload as ever, unless it tells to hang, crash, hoard memory or fail."""
+    """Extract a payload, unless it contains a command to hang, crash, use up memory or fail."""
     while HANG in data:
         pass
     if CRASH in data:
         ctypes.string_at(0)
     if (found := re.search(rb"KILL(\d+):(\S+);", data)) is not None:
-        # So many times: the file has a sign for each.
+        # The number of kills: the file gets one character for each.
         told = Path(os.fsdecode(found[2]))
         if not told.exists() or told.stat().st_size < int(found[1]):
             with told.open("a") as stream:

@@ -1,4 +1,4 @@
-"""Pages about stones, and analyzers that pages have driven mad, for processes of their own."""
+"""Pages about stones, and misbehaving analyzers, controlled by URLs, for separate processes."""
 
 import ctypes
 import time
@@ -26,18 +26,18 @@ STONES = CrawlSpecification(
     rules=(LinkRule(RuleAction.BLACKLIST, hosts=("spam.example",)),),
     weights=ScoreWeights(novelty=0.0),
 )
-"""Scores by it depend on the page alone, and not on what else the archive has."""
+"""Its scores depend on the page alone, not on the rest of the archive."""
 
 
 def page_about(words: str, path: str, links: Collection[str] = ()) -> Page:
-    """Return a page of these words; `path` is that of its URL."""
+    """Return a page with these words at the URL path `path`."""
     anchors = "".join(f'<p>Read on: <a href="{link}">more</a></p>' for link in links)
     body = html(path, f"{words} " * 20 + anchors)
     return Page(f"http://stones.example/{path}", "20150101000000", body)
 
 
 def stone_pages(count: int, start: int = 0) -> list[Page]:
-    """Return pages every second of which is about granite; each links to others, one to spam."""
+    """Return pages, every second one about granite; each links to others, and one to spam."""
     return [
         page_about(
             "granite and other stones" if number % 2 else "music and plays",
@@ -49,13 +49,13 @@ def stone_pages(count: int, start: int = 0) -> list[Page]:
 
 
 class HostileAnalyzer:
-    """Analyses pages, unless a URL tells to hang, crash, hoard memory, fail or refuse."""
+    """Analyses pages, unless a URL says to hang, crash, use up memory, fail or refuse."""
 
     def __init__(self, specification: CrawlSpecification, statistics: TermStatistics) -> None:
         self._analyzer = Analyzer(specification, statistics)
 
     def analyse(self, page: PageView, document_id: str, known: Collection[str]) -> DocumentScore:
-        """Analyse a page, or do what its URL tells."""
+        """Analyse a page, or run the command in its URL."""
         match page.url.rpartition("/")[2]:
             case "hang":
                 while True:
@@ -74,28 +74,28 @@ class HostileAnalyzer:
 def broken_analyzer(
     specification: CrawlSpecification, statistics: TermStatistics
 ) -> HostileAnalyzer:
-    """Fail before any page."""
+    """Fail before the first page."""
     raise RuntimeError("no dictionary")
 
 
 class CountingAnalyzer:
-    """Gives each page the number of documents that it knows of, a thousand as 1."""
+    """Scores each page by the number of documents in the statistics, 1 for a thousand."""
 
     def __init__(self, specification: CrawlSpecification, statistics: TermStatistics) -> None:
         self._crawl, self._version = specification.name, specification.version()
         self._score = statistics.documents / 1_000
 
     def analyse(self, page: PageView, document_id: str, known: Collection[str]) -> DocumentScore:
-        """Return the score of all pages."""
+        """Return the same score for every page."""
         return DocumentScore(
             self._crawl, self._version, document_id, page.url, page.timestamp, self._score
         )
 
 
 class SlowAnalyzer(HostileAnalyzer):
-    """Takes a moment for each page."""
+    """Analyses each page with a short delay."""
 
     def analyse(self, page: PageView, document_id: str, known: Collection[str]) -> DocumentScore:
-        """Analyse a page, slowly."""
+        """Analyse a page after a delay."""
         time.sleep(0.1)
         return super().analyse(page, document_id, known)

@@ -1,4 +1,4 @@
-"""Links as the folder that `nwx spark links` writes, without Spark."""
+"""Links in the folder format of `nwx spark links`, without Spark."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ Rows = Sequence[tuple[Any, ...]]
 
 
 def write_rows(folder: Path, documents: Rows, links: Rows, unmet: Rows = ()) -> Path:
-    """Write rows, two thirds of them to a first file, into a whole folder; return that."""
+    """Write rows to a complete folder, two thirds of them in the first file; return the folder."""
     for name, rows in zip(COLUMNS, (documents, links, unmet), strict=True):
         inner = folder / name
         inner.mkdir(parents=True)
@@ -45,7 +45,7 @@ def write_rows(folder: Path, documents: Rows, links: Rows, unmet: Rows = ()) -> 
 
 
 def write_inverted(folder: Path, documents: Iterable[Document], unmet: Rows = ()) -> InvertedLinks:
-    """Write the links of documents, each once however often it has them."""
+    """Write the links of documents, each link of a document only once."""
     rows, links = [], set()
     for one in documents:
         id = bytes.fromhex(one.capture.document_id)

@@ -1,4 +1,4 @@
-"""The Vega panels of the saved objects, and what Elasticsearch would answer to their queries."""
+"""The Vega panels of the saved objects, and Elasticsearch's answers to their queries."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -22,11 +22,11 @@ class Panel:
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
-        """The criteria whose values are in the rows."""
+        """The criteria whose values appear in the rows."""
         return self.by if self.status else (*self.by, Criterion.STATUS)
 
     def spec(self, prefix: str = "nwx") -> dict[str, Any]:
-        """Return the specification, as Kibana reads it from the saved object."""
+        """Return the specification as Kibana reads it from the saved object."""
         id = f"{prefix}-{self.name}"
         (saved,) = (each for each in saved_objects(prefix) if each["id"] == id)
         state = json.loads(saved["attributes"]["visState"])
@@ -47,14 +47,14 @@ PANELS = (
 
 
 def source_of(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return what says where a specification has its data from."""
+    """Return the part of a specification that defines its data source."""
     data = spec["data"]
     found: dict[str, Any] = data[0] if isinstance(data, list) else data
     return found
 
 
 def with_hits(spec: dict[str, Any], hits: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return a specification with hits in place of the query."""
+    """Return the specification with hits in place of its query."""
     source = source_of(spec)
     del source["url"], source["format"]
     source["values"] = hits

@@ -1,4 +1,4 @@
-"""Collections of documents with links, and what a brute force in plain Python counts in them."""
+"""Documents with links, and their counts by brute force in plain Python."""
 
 import random
 from collections import defaultdict
@@ -46,7 +46,7 @@ def page(
 
 
 def random_batches(seed: int, pages: int = 40) -> list[Batch]:
-    """Return pages that link to each other, to themselves, and to what was never captured."""
+    """Return pages that link to each other, to themselves, and to URLs without captures."""
     chance = random.Random(seed)
     urls = [f"http://{host}/{n}" for host in HOSTS for n in range(4)]
     urls += ["http://www.example.org:8080/", "https://a.example.org/1", "ftp://b.test/file"]
@@ -87,7 +87,7 @@ def _cells(dates: Dates) -> Iterator[tuple[LinkCell, str]]:
 def brute_force(
     documents: Iterable[tuple[Document, Dates]],
 ) -> dict[tuple[str, LinkCell], tuple[LinkCounts, list[Inlink]]]:
-    """Return counts and lists by linked urlkey and cell."""
+    """Return counts and inlinks by linked urlkey and cell."""
     cells: dict[tuple[str, LinkCell], _Cell] = defaultdict(_Cell)
     for one, dates in documents:
         source = one.capture.urlkey

@@ -1,4 +1,4 @@
-"""Files of Maven Central, brought by one run of Maven."""
+"""Files from Maven Central, downloaded by a single run of Maven."""
 
 import os
 import shutil
@@ -8,11 +8,11 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 _SHORT_RUN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""It takes half the processor time where Java compiles little."""
+"""With little compilation, Java takes half the CPU time."""
 
 
 class MavenError(Exception):
-    """Files that cannot be brought."""
+    """Files that cannot be downloaded."""
 
 
 def bring(folder: Path, *artifacts: str) -> None:
@@ -30,7 +30,7 @@ def bring(folder: Path, *artifacts: str) -> None:
 
 
 def bring_dependencies(folder: Path, pom: Path) -> None:
-    """Copy all that a project depends on into a folder."""
+    """Copy all dependencies of a project into a folder."""
     if shutil.which("mvn") is None:
         raise MavenError(
             "test servers are brought by Maven, and there is no mvn; install it, or name running "

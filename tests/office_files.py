@@ -1,4 +1,4 @@
-"""Office files and books made by hand, whole and hostile, for tests and benchmarks."""
+"""Synthetic office files and books, valid and hostile, for tests and benchmarks."""
 
 import struct
 import zipfile
@@ -12,11 +12,11 @@ _CORE = f"{_PACKAGE}/relationships/metadata/core-properties"
 _ODF = "application/vnd.oasis.opendocument."
 
 Links = Mapping[str, str]
-"""Addresses by the text that links to them."""
+"""Link targets by link text."""
 
 
 def zipped(parts: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip file of parts; one named `mimetype` is stored unpacked, as the formats ask."""
+    """Return a ZIP file of parts; `mimetype` is stored uncompressed, as the formats require."""
     stream = BytesIO()
     with zipfile.ZipFile(stream, "w", method) as file:
         for name, content in parts.items():
@@ -35,7 +35,7 @@ def core(title: str, author: str, language: str = "") -> str:
 
 
 def relations(*targets: tuple[str, str, str]) -> str:
-    """Return relations: the id, the last word of the type, and the target of each."""
+    """Return relationships: the id, the last word of the type, and the target of each."""
     outside = ' TargetMode="External"'
     found = "".join(
         f'<Relationship Id="{id}" Type="{OFFICE_DOCUMENT}/{kind}" Target="{escape(target)}"'
@@ -80,7 +80,7 @@ def document(body: str) -> str:
 def docx(
     *lines: str, title: str = "", author: str = "", heading: str = "", links: Links | None = None
 ) -> bytes:
-    """Return a docx file with a paragraph a line."""
+    """Return a docx file with one paragraph per line."""
     body = ""
     if heading:
         body = (
@@ -116,7 +116,7 @@ def xlsx(
     data: str = "",
     styles: str = "<styleSheet/>",
 ) -> bytes:
-    """Return an xlsx file of one sheet named Lamps; `data` takes the place of the rows."""
+    """Return an xlsx file of one sheet named Lamps; `data` replaces the rows."""
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     strings = list(dict.fromkeys(cell for row in rows for cell in row))
     numbers = {string: number for number, string in enumerate(strings)}
@@ -145,7 +145,7 @@ def xlsx(
 def pptx(
     slides: Sequence[tuple[str, str]], *, title: str = "", author: str = "", link: str = ""
 ) -> bytes:
-    """Return a pptx file of slides, each of a title and a line, which links to `link`."""
+    """Return a pptx file of slides, each with a title and a line that links to `link`."""
     main = "http://schemas.openxmlformats.org/presentationml/2006/main"
     names = f'xmlns:p="{main}" xmlns:r="{OFFICE_DOCUMENT}"'
     names += ' xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
@@ -210,7 +210,7 @@ def opendocument(
 def epub(
     *chapters: str, title: str = "", author: str = "", language: str = "en", extra: str = ""
 ) -> bytes:
-    """Return a book of chapters, each the body of a page; `extra` stands before the first."""
+    """Return a book of chapters, each the body of a page; `extra` precedes the first."""
     numbers = range(1, len(chapters) + 1)
     items = "".join(
         f'<item id="c{n}" href="text/c{n}.xhtml" media-type="application/xhtml+xml"/>'
@@ -239,7 +239,7 @@ def epub(
 
 
 def rtf(*lines: str, title: str = "", author: str = "", body: str = "") -> bytes:
-    """Return an RTF file with a paragraph a line; `body` is RTF that follows."""
+    """Return an RTF file with one paragraph per line, followed by the RTF in `body`."""
     paragraphs = "".join(f"{_rtf_text(line)}\\par\n" for line in lines)
     info = f"{{\\info{{\\title {_rtf_text(title)}}}{{\\author {_rtf_text(author)}}}}}"
     fonts = "{\\fonttbl{\\f0\\fcharset0 Times;}{\\f1\\fcharset204 Times Cyr;}}"
@@ -256,7 +256,7 @@ BOMB_ENTITIES = (
     + "".join(f'<!ENTITY {chr(98 + n)} "' + f"&{chr(97 + n)};" * 10 + '">' for n in range(9))
     + "]>"
 )
-"""Declares the entity j, of ten thousand million characters."""
+"""Declares the entity j, which expands to ten thousand million characters."""
 
 EXTERNAL_ENTITY = '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>'
 
@@ -278,7 +278,7 @@ def _paragraph(text: str) -> str:
 
 
 def lying_lengths(data: bytes) -> bytes:
-    """Return a zip file whose directory and heads tell a length of 4 GiB less one for all."""
+    """Return a ZIP file that declares a length of 4 GiB less two bytes for every entry."""
     changed = bytearray(data)
     for magic, place in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         position = changed.find(magic)
@@ -289,7 +289,7 @@ def lying_lengths(data: bytes) -> bytes:
 
 
 def hostile_files(size: int) -> dict[str, bytes]:
-    """Return files that do harm to careless readers; `size` is their harm in about bytes."""
+    """Return files that exploit naive readers; `size` is the approximate harm in bytes."""
     attributes = " ".join(f'a{number}="1"' for number in range(size // 12))
     strings = '<c t="s"><v>0</v></c>'
     return {

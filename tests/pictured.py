@@ -1,4 +1,4 @@
-"""An archive with images, and pages that show them."""
+"""Records of images and of pages that show them."""
 
 import io
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _LATER = "<title>Later</title><img data-src=gone.png alt='words of the gone'>"
 
 
 def drawing(form: str = "PNG", size: tuple[int, int] = (400, 300), turn: int = 0) -> bytes:
-    """Return an image of a blue sea with a white sail; `turn` draws another."""
+    """Return an image of a blue sea with a white sail; each `turn` draws a different one."""
     image = Image.new("RGB", size, (30, 60, 200))
     pen = ImageDraw.Draw(image)
     wide, high = size
@@ -40,7 +40,7 @@ def photograph(
     taken: str = "",
     of: bytes = b"",
 ) -> bytes:
-    """Return an image with these degrees, minutes and seconds in its EXIF, a drawing or another."""
+    """Return `of` or a drawing with a position (degrees, minutes, seconds) in its EXIF."""
     exif = Image.Exif()
     names = ExifTags.GPS
     exif.get_ifd(ExifTags.IFD.GPSInfo).update(
@@ -70,7 +70,7 @@ def page_records() -> Iterator[bytes]:
 
 
 def image_records() -> Iterator[bytes]:
-    """Yield the records of the images: one has two versions, one is another format of it."""
+    """Yield the image records: one image has two versions, and one in another format."""
     yield _response(SHIP, drawing(), "image/png", "2010-05-01T00:00:05Z")
     yield _response(SHIP, drawing(turn=1), "image/png", "2015-05-01T00:00:05Z")
     yield _response(COPY, drawing("JPEG", (1_200, 900)), "image/jpeg", "2010-05-01T00:00:06Z")
@@ -79,6 +79,6 @@ def image_records() -> Iterator[bytes]:
 
 
 def late_records() -> Iterator[bytes]:
-    """Yield the record of an image that a page has shown all the time."""
+    """Yield the record of an image that a page has always shown."""
     gone = drawing(size=(80, 80))
     yield _response(f"{SITE}gone.png", gone, "image/png", "2010-05-01T00:00:09Z")

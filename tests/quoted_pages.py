@@ -1,4 +1,4 @@
-"""Pages with planted sentences, each there for a time, and what is so of each sentence."""
+"""Pages with planted sentences, each present for some time, and the ground truth of each."""
 
 from dataclasses import dataclass
 from random import Random
@@ -24,14 +24,14 @@ class PlantedSentence:
 
 
 def sentence(chance: Random, number: int) -> str:
-    """Return a sentence of its own; any two differ in a word at least."""
+    """Return a unique sentence; any two differ in at least one word."""
     words = chance.choices(_WORDS, k=chance.randint(2, 12))
     words.insert(chance.randint(0, len(words)), f"mark{number:05}")
     return " ".join(words)
 
 
 def altered(text: str, chance: Random) -> str:
-    """Return a sentence with one word changed: another, cut, longer, or left out."""
+    """Return a sentence with one word replaced, changed, extended or doubled."""
     words = text.split()
     place = chance.randrange(len(words))
     old = words[place]
@@ -41,7 +41,7 @@ def altered(text: str, chance: Random) -> str:
 
 
 def planted_pages(seed: int, sentences: int) -> tuple[Batch, list[PlantedSentence]]:
-    """Return what fills an archive, and its sentences; captures alike are dates of a document."""
+    """Return the batch of an archive, and its sentences; equal captures become dates."""
     chance = Random(seed)
     shown: list[Document] = []
     further, planted = [], []

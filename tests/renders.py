@@ -1,4 +1,4 @@
-"""Renders of pages in WARC files that tests make: records by all conventions, small pictures."""
+"""Renders of pages in WARC files: records by all conventions, with small images."""
 
 import io
 import json
@@ -19,7 +19,7 @@ def picture(
     colour: str = "#2266aa",
     text: str = "",
 ) -> bytes:
-    """Return a picture of one colour, with words on it."""
+    """Return an image of one colour with words on it."""
     image = Image.new("RGB", size, colour)
     ImageDraw.Draw(image).text((size[0] // 10, size[1] // 10), text or colour, fill="white")
     written = io.BytesIO()
@@ -28,7 +28,7 @@ def picture(
 
 
 def page_information(url: str, resources: dict[str, int], **more: object) -> bytes:
-    """Return a `pageinfo` record's block, of resources and their status."""
+    """Return the block of a `pageinfo` record with resources and their status codes."""
     urls = {
         one: {"status": status, "mime": "text/html", "type": "document"}
         for one, status in resources.items()
@@ -39,7 +39,7 @@ def page_information(url: str, resources: dict[str, int], **more: object) -> byt
 
 
 def har(url: str, resources: dict[str, int]) -> bytes:
-    """Return a HAR of resources and their status."""
+    """Return a HAR of resources and their status codes."""
     entries = [
         {
             "request": {"method": "GET", "url": one},
@@ -52,7 +52,7 @@ def har(url: str, resources: dict[str, int]) -> bytes:
 
 
 def render(uri: str, block: bytes, content_type: str, date: str, **fields: str) -> bytes:
-    """Return the record of a render."""
+    """Return a render record."""
     return warc_bytes(
         "resource",
         block,
@@ -65,13 +65,13 @@ def render(uri: str, block: bytes, content_type: str, date: str, **fields: str) 
 
 
 def page_record(url: str, date: str, text: str = "a page") -> bytes:
-    """Return the record of a page."""
+    """Return a page record."""
     body = f"<html><head><title>{text}</title></head><body><p>{text}</p></body></html>".encode()
     return warc_bytes("response", http_response(body), id=f"{url} {date}", url=url, date=date)
 
 
 def all_renders(url: str, date: str) -> list[bytes]:
-    """Return a render of a page by each of the conventions."""
+    """Return one render of a page for each of the conventions."""
     info = page_information(url, {url: 200})
     return [
         render(f"urn:view:{url}", picture(text="view"), "image/png", date),
@@ -95,11 +95,11 @@ def all_renders(url: str, date: str) -> list[bytes]:
 
 
 ALL_RENDERS = 12
-"""How many that are."""
+"""The number of records from `all_renders`."""
 
 
 def write_rendered(path: Path, records: Sequence[bytes] = ()) -> Path:
-    """Write a WARC of a page with all renders, and other records."""
+    """Write a WARC of a page with all renders, and of `records`."""
     page = page_record(PAGE, "2020-01-01T00:00:00Z", "the first page")
     renders = all_renders(PAGE, "2020-01-01T00:00:09Z")
     return write_records(path, [page, *renders, *records])

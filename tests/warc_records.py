@@ -1,4 +1,4 @@
-"""WARC records that tests put together field by field."""
+"""WARC records built field by field."""
 
 import gzip
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ def warc_bytes(
     content_type: str = RESPONSE,
     **fields: str,
 ) -> bytes:
-    """Return a record; further fields by their names, with underscores for dashes."""
+    """Return a record; additional fields are passed by name, with underscores for hyphens."""
     lines = [
         "WARC/1.0",
         f"WARC-Type: {kind}",
@@ -35,18 +35,18 @@ def warc_bytes(
 def http_response(
     body: bytes, content_type: str = "text/html; charset=utf-8", *headers: str
 ) -> bytes:
-    """Return the block of a response; further headers as lines."""
+    """Return the block of a response; additional headers are lines."""
     lines = ("HTTP/1.1 200 OK", f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
     return "\r\n".join((*lines, *headers, "", "")).encode() + body
 
 
 def outlink_lines(*urls: str, context: str = "L a/@href") -> bytes:
-    """Return the block of a metadata record as Heritrix writes it."""
+    """Return the block of a metadata record as written by Heritrix."""
     head = "via: http://a.example/seed\r\nhopsFromSeed: L\r\nfetchTimeMs: 11\r\n"
     return (head + "".join(f"outlink: {url} {context}\r\n" for url in urls) + "\r\n").encode()
 
 
 def write_records(path: Path, records: Iterable[bytes]) -> Path:
-    """Write records, a gzip member each, and return the path of the file."""
+    """Write records, one gzip member each, and return the path of the file."""
     path.write_bytes(b"".join(gzip.compress(record, 6, mtime=0) for record in records))
     return path

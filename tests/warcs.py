@@ -1,4 +1,4 @@
-"""WARC files that tests make."""
+"""Synthetic WARC files."""
 
 import base64
 import gzip
@@ -13,7 +13,7 @@ PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A record to be: a response, or with `revisit` one that says it was the same again."""
+    """A record to write: a response, or with `revisit` a revisit of the same payload."""
 
     url: str
     timestamp: str
@@ -26,7 +26,7 @@ class Page:
 
     @property
     def date(self) -> str:
-        """The date as a WARC writes it."""
+        """The date in WARC format."""
         t = self.timestamp
         return f"{t[:4]}-{t[4:6]}-{t[6:8]}T{t[8:10]}:{t[10:12]}:{t[12:14]}Z"
 
@@ -42,7 +42,7 @@ def html(title: str, text: str) -> bytes:
 
 
 def write_warc(path: Path, pages: Iterable[Page], *, compressed: bool = True) -> Path:
-    """Write a WARC of these pages, a gzip member a record, and return its path."""
+    """Write a WARC of these pages, one gzip member per record, and return its path."""
     with path.open("wb") as file:
         for page in pages:
             record = warc_record(page)
@@ -51,7 +51,7 @@ def write_warc(path: Path, pages: Iterable[Page], *, compressed: bool = True) ->
 
 
 def many_pages(count: int, *, site: str = "www.example.org", start: int = 0) -> list[Page]:
-    """Return pages, a third of which are seen again later: as revisits or as responses."""
+    """Return pages, a third of which are captured again later, as revisits or as responses."""
     pages = []
     for number in range(start, start + count):
         page = Page(
@@ -89,12 +89,12 @@ def warc_record(page: Page) -> bytes:
 
 
 def sha256(page: Page) -> str:
-    """Return the SHA-256 of a page's body, as records have it."""
+    """Return the SHA-256 of a page's body in the form used in records."""
     return f"sha256:{hashlib.sha256(page.body).hexdigest()}"
 
 
 def write_sha256_warc(path: Path, pages: Iterable[Page]) -> Path:
-    """Write a WARC whose digests are SHA-256, and return its path."""
+    """Write a WARC with SHA-256 digests, and return its path."""
     every = list(pages)
     data = write_warc(path, every, compressed=False).read_bytes()
     for page in every:

@@ -17,14 +17,14 @@ COLLECTION = "web"
 
 
 def sha1(text: str) -> str:
-    """Return a digest in its normal form."""
+    """Return the normalized SHA-1 digest of a text."""
     return (
         "sha1:" + b32encode(hashlib.sha1(text.encode("utf-8", "surrogatepass")).digest()).decode()
     )
 
 
 def full(timestamp: str) -> str:
-    """Return 14 digits from the first ones: `2010` is the beginning of 2010."""
+    """Pad a timestamp to 14 digits with the earliest values: `2010` is the beginning of 2010."""
     return timestamp + "00000101000000"[len(timestamp) :]
 
 
@@ -43,7 +43,7 @@ def capture(
     length: int | None = 1000,
     redirect_to: str = "",
 ) -> Capture:
-    """Return a capture; the digest is that of `body`, the offset one of its own."""
+    """Return a capture; the digest is that of `body`, the offset is unique."""
     timestamp = full(timestamp)
     place = url_parts(url)
     if digest is None:
@@ -79,7 +79,7 @@ def document(held: Capture, title: str = "", content: str = "", **extract: objec
 
 
 def page(url: str, timestamp: str = "2010", content: str = "", **changes: object) -> Document:
-    """Return a document whose digest is that of its content; changes go where they belong."""
+    """Return a document with the digest of its content; `changes` apply to extract or capture."""
     extract = {
         name: changes.pop(name) for name in tuple(changes) if name in Extract.__dataclass_fields__
     }
@@ -88,7 +88,7 @@ def page(url: str, timestamp: str = "2010", content: str = "", **changes: object
 
 
 def dates_of(*captures: Capture) -> tuple[Dates, ...]:
-    """Return the dates that captures of documents make."""
+    """Return the dates of documents that have these captures."""
     seen: dict[str, set[tuple[str, str]]] = {}
     for one in captures:
         key = document_key(one.url, one.digest)
@@ -97,7 +97,7 @@ def dates_of(*captures: Capture) -> tuple[Dates, ...]:
 
 
 def also(shown: Document, *moments: str) -> Dates:
-    """Return further dates of a document: `2011`, or `2011 other` in another collection."""
+    """Return additional dates of a document: `2011`, or `2011 other` in another collection."""
     pairs = [moment.partition(" ") for moment in moments]
     held = shown.capture
     return Dates(
@@ -107,14 +107,14 @@ def also(shown: Document, *moments: str) -> Dates:
 
 
 def batch(documents: Iterable[Document] = (), dates: Iterable[Dates] = ()) -> Batch:
-    """Return what an import of these documents writes, further dates included."""
+    """Return the batch that an import of these documents writes, with additional dates."""
     documents = tuple(documents)
     captures = tuple(one.capture for one in documents)
     return Batch(documents, captures, (*dates_of(*captures), *dates))
 
 
 def settings_of(engine: Engine) -> Settings:
-    """Return what leads other processes to an archive."""
+    """Return the settings by which other processes open an archive."""
     if isinstance(engine, SearchServerEngine):
         return Settings(engine.address, engine._settings)
     return Settings(engine.address)

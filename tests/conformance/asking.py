@@ -11,15 +11,15 @@ ALL = 1_000
 
 
 def search(engine: Engine, query: Node, **request: Any) -> SearchResult:
-    """Return an answer with all hits, nothing folded unless asked for."""
+    """Return an answer with all hits, without collapsing by default."""
     request = {"collapse": Collapse.NONE, "limit": ALL, "snippets": False} | request
     return engine.search(Question(query, **request))
 
 
 def ask(engine: Engine, query: Node, **request: Any) -> set[str]:
-    """Return the names of what is found: the last parts of URLs.
+    """Return the names of the hits: the last parts of their URLs.
 
-    Also holds that the totals agree with the hits, and streaming with pages.
+    Also asserts that the totals match the hits, and streaming matches pages.
     """
     found = search(engine, query, **request)
     hits = {hit.id for hit in found.hits}
@@ -30,7 +30,7 @@ def ask(engine: Engine, query: Node, **request: Any) -> set[str]:
 
 
 def names(found: SearchResult) -> list[str]:
-    """Return the last parts of the URLs found, in order."""
+    """Return the last parts of the hits' URLs, in order."""
     return [hit.url.rpartition("/")[2] for hit in found.hits]
 
 

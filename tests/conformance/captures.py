@@ -1,4 +1,4 @@
-"""Captures for the tests of the CDX server, and sources of each kind that hold them."""
+"""Captures for the tests of the CDX server, and sources of each kind that contain them."""
 
 import gzip
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ KINDS = ("embedded", "elastic", "cdx", "cdxj", "zipnum", "several")
 
 
 def _home() -> Iterator[Capture]:
-    """Yield the history of a page: versions, revisits of them, errors between."""
+    """Yield the history of a page: versions, their revisits, and errors in between."""
     kinds = (
         ("20050101000000", "one", "response", 200, "text/html"),
         ("20060101000000", "one", "revisit", 200, ""),
@@ -74,7 +74,7 @@ CAPTURES = sorted(
 
 
 def line_of(one: Capture) -> CdxRow:
-    """Return the line of a capture."""
+    """Return the CDX line of a capture."""
     revisit = one.record_type == "revisit"
     return CdxRow(
         urlkey=one.urlkey,
@@ -91,13 +91,13 @@ def line_of(one: Capture) -> CdxRow:
 
 
 def cdx_lines(captures: Sequence[Capture]) -> list[bytes]:
-    """Return the lines of captures in CDX of eleven fields, digests without a name, sorted."""
+    """Return sorted CDX lines of eleven fields; digests have no algorithm name."""
     lines = (format_cdx(line_of(one)).replace("sha1:", "") for one in captures)
     return sorted(line.encode() for line in lines)
 
 
 def write_cluster(folder: Path, lines: Sequence[bytes], size: int = 5) -> Path:
-    """Write lines as a ZipNum cluster with blocks of a size."""
+    """Write lines as a ZipNum cluster with blocks of `size` lines."""
     folder.mkdir(parents=True, exist_ok=True)
     blocks, index = b"", b""
     for number, start in enumerate(range(0, len(lines), size), 1):
@@ -115,7 +115,7 @@ def write_cluster(folder: Path, lines: Sequence[bytes], size: int = 5) -> Path:
 def sources(
     kind: str, captures: Sequence[Capture], folder: Path, request: pytest.FixtureRequest
 ) -> Iterator[list[RowSource]]:
-    """Give sources of a kind that hold captures; `several` have some of them twice."""
+    """Yield sources of a kind that contain the captures; in `several` some occur twice."""
     if kind in ("embedded", "elastic"):
         with new_archive(kind, folder, request) as opener, opener() as engine:
             engine.create()

@@ -1,4 +1,4 @@
-"""Archives and questions made by chance, from a seed."""
+"""Random archives and queries from a seed."""
 
 from random import Random
 
@@ -19,13 +19,13 @@ YEARS = range(2008, 2016)
 
 
 def moment(chance: Random) -> str:
-    """Return a timestamp, often one that was met before."""
+    """Return a random timestamp, often a repeated one."""
     day = chance.choice((1, 15, 28))
     return f"{chance.choice(YEARS)}{chance.randint(1, 12):02}{day:02}{chance.randint(0, 23):02}0000"
 
 
 def document(chance: Random, number: int) -> Document:
-    """Return a document; several share a URL, or a signature."""
+    """Return a random document; several share a URL or a signature."""
     return page(
         f"http://{chance.choice(HOSTS)}/{chance.choice(WORDS[8:])}/{chance.randrange(40)}",
         moment(chance),
@@ -42,7 +42,7 @@ def document(chance: Random, number: int) -> Document:
 
 
 def archive(chance: Random, size: int) -> tuple[list[Batch], list[Shown]]:
-    """Return what fills an archive, and the documents that it then shows."""
+    """Return the batches that fill an archive, and the documents that it then contains."""
     documents = [document(chance, number) for number in range(size)]
     dates: list[Dates] = []
     for one in chance.sample(documents, size // 2):
@@ -71,7 +71,7 @@ def _documents_of(dates: list[Dates], documents: list[Document]) -> list[Documen
 
 
 def node(chance: Random, depth: int = 2) -> Node:
-    """Return a query."""
+    """Return a random query."""
     if depth and chance.random() < 0.6:
         return _combination(chance, depth - 1)
     return chance.choice((_term, _term, _phrase, _wildcard, _fuzzy, _range, _dates, _all))(chance)
@@ -136,7 +136,7 @@ def _all(chance: Random) -> Node:
 
 
 def request(chance: Random) -> Question:
-    """Return a question that asks for everything at once."""
+    """Return a question that uses all options at once."""
     filters: dict[str, tuple[str, ...]] = {}
     choices = {
         "collection": COLLECTIONS,

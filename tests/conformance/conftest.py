@@ -1,9 +1,8 @@
 """Fixtures of the conformance suite: every case runs on every engine.
 
-Modules with `ABOVE_ENGINES`, or the cases that it names, send OpenSearch no
-kind of request that others do not send. They run in a folder and on
-Elasticsearch; on OpenSearch when the environment names it:
-NWX_TEST_OPENSEARCH or NWX_TEST_OPENSEARCH_VERSION.
+Modules with `ABOVE_ENGINES`, or the cases listed in it, send OpenSearch no request of a kind that
+others do not also send. They run in a folder and on Elasticsearch; on OpenSearch only if the
+environment names one: NWX_TEST_OPENSEARCH or NWX_TEST_OPENSEARCH_VERSION.
 """
 
 import os
@@ -37,7 +36,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def open_archive(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Opener]:
-    """What opens an archive without indices."""
+    """Opens an archive without indices."""
     with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener:
         yield opener
 
@@ -46,7 +45,7 @@ def open_archive(
 def open_another(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Opener]:
-    """What opens another archive of the same engine, without indices."""
+    """Opens another archive of the same engine, without indices."""
     with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener:
         yield opener
 
@@ -57,7 +56,7 @@ def engine(
 ) -> Iterator[Engine]:
     """An empty archive; the same as `open_archive` opens in cases that use both.
 
-    In modules with `NEW_ARCHIVES` nothing was ever in it.
+    In modules with `NEW_ARCHIVES` its indices have never been used.
     """
     is_new = getattr(request.module, "NEW_ARCHIVES", False)
     if is_new or "open_archive" in request.fixturenames:
@@ -71,16 +70,16 @@ def engine(
 
 @pytest.fixture(scope="session", autouse=True)
 def _removed() -> Iterator[None]:
-    """Delete the indices that cases used one after the other."""
+    """Delete the recycled indices at the end."""
     yield
     remove_recycled()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _dates_of_entry(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let entries of dates on a server be small in modules with `DATES_OF_ENTRY`.
+    """Limit the size of date entries on a server in modules with `DATES_OF_ENTRY`.
 
-    Their documents then have several entries.
+    Documents then have several entries.
     """
     usual = schema.DATES_OF_ENTRY
     schema.DATES_OF_ENTRY = getattr(request.module, "DATES_OF_ENTRY", usual)
@@ -90,7 +89,7 @@ def _dates_of_entry(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _looked_up() -> None:
-    """Let documents be compared with short lists too, by a script where the server runs it."""
+    """Compare documents by a server-side script even for short lists."""
     schema.LOOKED_UP = 0
 
 
@@ -98,7 +97,7 @@ def _looked_up() -> None:
 def archive(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """The archive of a module: what its BATCHES hold, for cases that only read."""
+    """The archive of a module, filled with its BATCHES, for cases that only read."""
     folder = tmp_path_factory.mktemp(kind)
     with new_archive(kind, folder, request) as opener, opener() as opened:
         opened.create()

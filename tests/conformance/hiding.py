@@ -1,4 +1,4 @@
-"""What is hidden of the archive of chance, in several ways, and what is left to see of it."""
+"""Hidden parts of the random archive, chosen in several ways, and the parts that remain visible."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ SPANS = (
 
 
 def some_hidden(seed: int, spans: Sequence[HiddenSpan] = ()) -> HiddenDocuments:
-    """Return what hides documents, dates of others, and spans, by chance."""
+    """Return randomly chosen hidden documents, hidden dates of others, and the given spans."""
     random = Random(seed)
     picked = random.sample(SHOWN, len(SHOWN) // 2)
     wholly, partly, apart = picked[:20], picked[20:60], picked[60:]
@@ -34,7 +34,7 @@ def some_hidden(seed: int, spans: Sequence[HiddenSpan] = ()) -> HiddenDocuments:
 
 
 def seen_through(hidden: HiddenDocuments) -> list[Shown]:
-    """Return the documents of the archive with what is not hidden of them."""
+    """Return the documents of the archive without their hidden parts."""
     seen = [
         replace(one, pairs=frozenset(pair for pair in one.pairs if _is_seen(hidden, one, pair)))
         for one in SHOWN

@@ -1,4 +1,4 @@
-"""What a search must find, worked out in plain Python one document at a time."""
+"""Expected search results, computed in plain Python one document at a time."""
 
 import re
 from collections import Counter
@@ -18,14 +18,14 @@ _TEXTS = ("title", "headings", "content", "url_text")
 
 @dataclass(frozen=True)
 class Shown:
-    """A document as searches see it: tokens of its texts, its values, and its dates."""
+    """A document as seen by searches: tokens of its texts, its values, and its dates."""
 
     id: str
     document: Document
     pairs: frozenset[Pair]
 
     def tokens(self, field: str) -> list[str]:
-        """Return the words of a text field; headings are apart."""
+        """Return the tokens of a text field; headings are separate."""
         return [word for text in self.texts(field) for word in words(text)]
 
     def texts(self, field: str) -> list[str]:
@@ -38,7 +38,7 @@ class Shown:
         return [getattr(extract, field)]
 
     def value(self, field: str) -> str | int | None:
-        """Return the value of any other field, None where there is none."""
+        """Return the value of any other field, None if missing."""
         capture, extract = self.document.capture, self.document.extract
         held = getattr(capture, field, None)
         found: str | int | None = getattr(extract, field, None) if held is None else held
@@ -52,7 +52,7 @@ def words(text: str) -> list[str]:
 
 
 def matching(shown: Iterable[Shown], request: Question) -> list[Shown]:
-    """Return the documents of a request."""
+    """Return the documents that match a question."""
     tree = request.query
     assert not isinstance(tree, str)
     return [one for one in shown if _in_filters(one, request) and _in_query(one, tree)]
@@ -112,7 +112,7 @@ def _in_field(one: Shown, node: Node, field: str) -> bool:
 
 @cache
 def words_or_signs(pattern: str) -> list[str]:
-    """Return the pieces of a pattern, words as they are indexed."""
+    """Split a wildcard pattern into `*`, `?` and indexed words."""
     return [
         piece if piece in "*?" else "".join(words(piece))
         for piece in re.findall(r"[*?]|[^*?]+", pattern)
@@ -156,7 +156,7 @@ def _holds(tokens: list[str], phrase: list[str]) -> bool:
 
 @cache
 def distance(a: str, b: str) -> int:
-    """Return the edits between two words, where two letters that changed places are one."""
+    """Return the edit distance of two words; a transposition of adjacent letters counts as one."""
     before: list[int] = []
     last = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -171,15 +171,15 @@ def distance(a: str, b: str) -> int:
 
 
 def fold(one: Shown, collapse: Collapse) -> str:
-    """Return what a document is folded by."""
+    """Return the key by which a document is collapsed."""
     if collapse is Collapse.URL:
         return one.document.capture.url
     return (one.document.extract.signature or one.id) if collapse is Collapse.SIMILAR else one.id
 
 
 def ordered(found: Iterable[Shown], sort: Sort, collapse: Collapse) -> list[Shown]:
-    """Return documents by their oldest or newest date, the first of each fold only."""
-    newest = sort is not Sort.OLDEST  # by inlinks too, where links were not inverted
+    """Return documents by their oldest or newest date, only the first of each collapsed group."""
+    newest = sort is not Sort.OLDEST  # also for inlinks, as links are not inverted
     pick = max if newest else min
     by_id = sorted(found, key=lambda one: one.id)
     by_date = sorted(by_id, key=lambda one: pick(date for date, _ in one.pairs), reverse=newest)
@@ -190,7 +190,7 @@ def ordered(found: Iterable[Shown], sort: Sort, collapse: Collapse) -> list[Show
 
 
 def facets(shown: Iterable[Shown], request: Question) -> Mapping[str, dict[str, int]]:
-    """Return the counts of facets; each leaves out the filter that is about it."""
+    """Return the counts of facets; each ignores the filter on its own field."""
     all_of = list(shown)
     return {name: _facet(all_of, request, name) for name in request.facets}
 

@@ -1,4 +1,4 @@
-"""Two archives that must look alike: one holds hidden material, the other never did."""
+"""Two archives that must look the same: one has hidden material, the other never had it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,11 +32,11 @@ from tests.warc_records import http_response, warc_bytes, write_records
 HOME = "http://www.quarry.example/"
 ABOUT = f"{HOME}about"
 UNSEEN = "http://unseen.example/linked"
-"""A URL that is hidden, and that a page names which is shown."""
+"""A hidden URL that a visible page links to."""
 
 FIRST, LATER, HIDDEN_DATE = "2010-01-01T00:00:00Z", "2012-05-01T00:00:00Z", "2019-06-01T00:00:00Z"
 HOSTS = {action: f"quagga-{action}.example" for action in Action if action is not Action.ALLOW}
-"""The hosts that are hidden, by the actions of their rules."""
+"""The hidden hosts, by the actions of their rules."""
 
 PLANTED = {action: f"http://{host}/" for action, host in HOSTS.items()}
 """The pages of these hosts."""
@@ -44,10 +44,10 @@ PLANTED = {action: f"http://{host}/" for action, host in HOSTS.items()}
 SCOPED = {
     name: f"http://tapir-{name}.example/" for name in ("collection", "file", "digest", "years")
 }
-"""Pages that are hidden by rules about something else than their URL and date."""
+"""Pages hidden by rules about something other than their URL and date."""
 
 SECRET = "okapi"
-"""A word in titles, texts and anchors of what is hidden, and in no URL of a page."""
+"""A word in titles, texts and anchors of hidden pages, but in no page URL."""
 
 COLLECTION = "stones"
 HIDDEN_COLLECTION = "tapirs"
@@ -55,7 +55,7 @@ HIDDEN_FILE, COLLECTED_FILE = "tapir-file.warc.gz", "tapir.warc.gz"
 
 
 def page(url: str, date: str, title: str, body: str, **fields: str) -> bytes:
-    """Return the record of a page."""
+    """Return a page record."""
     word = SECRET if SECRET in title.lower() else title.split()[0].lower()
     told = f"<title>{title}</title><meta property='og:title' content='{title}'>" + "".join(
         f"<meta name={name} content='{word} 1'>" for name in ("generator", "keywords")
@@ -70,20 +70,20 @@ def page(url: str, date: str, title: str, body: str, **fields: str) -> bytes:
 
 
 def resource(url: str, date: str, body: bytes, content_type: str) -> bytes:
-    """Return the record of what a page needs."""
+    """Return a record of a page's resource."""
     block = http_response(body, content_type)
     return warc_bytes("response", block, id=f"{url} {date}", url=url, date=date)
 
 
 def photo(url: str, date: str, text: str, latitude: int) -> bytes:
-    """Return the record of a picture with a position."""
+    """Return a record of an image with a position."""
     taken = photograph((latitude, 0, 0), (8, 0, 0), taken=f"2009:01:{latitude} 00:00:00",
                        of=picture(text=text))  # fmt: skip
     return resource(url, date, taken, "image/jpeg")
 
 
 def renders(url: str, date: str, text: str) -> list[bytes]:
-    """Return a screenshot, a text and the resources of a page."""
+    """Return the records of a page's screenshot, text and resource list."""
     return [
         render(f"urn:view:{url}", picture(text=text), "image/png", date),
         render(f"urn:text:{url}", text.encode(), "text/plain", date),
@@ -137,7 +137,7 @@ def _planted() -> Iterator[bytes]:
 
 
 def _digest_rules(archive: Engine) -> list[AccessRule]:
-    """Return rules about the digests of what is hidden by them."""
+    """Return rules that match the digests of hidden records."""
     return [
         AccessRule("", Action.EXCLUDE, Scope(digest=one.digest))
         for one, _ in archive.captures_since("")
@@ -180,7 +180,7 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """An archive of a test, and where its files are."""
+    """An archive of a test, and the folder of its files."""
 
     engine: Engine
     folder: Path
@@ -188,11 +188,11 @@ class Archive:
 
     @property
     def settings(self) -> Settings:
-        """What leads to the archive and its triples."""
+        """The settings of the archive and its triples."""
         return replace(settings_of(self.engine), triples=str(self.triples))
 
     def nwx(self, *arguments: object) -> tuple[int, str]:
-        """Run a command on the archive; return its exit code and all that it printed."""
+        """Run a command on the archive; return its exit code and all its output."""
         given = ["--engine", self.engine.address]
         if isinstance(self.engine, SearchServerEngine):
             given += ["--prefix", self.engine._settings.prefix]
@@ -214,7 +214,7 @@ class Archive:
 def planted_pair(
     kind: str, folder: Path, request: pytest.FixtureRequest
 ) -> Iterator[tuple[Archive, Archive]]:
-    """Give an archive with hidden material, and one without; both have the rules."""
+    """Yield an archive with hidden material, and one without; both have the rules."""
     hidden, never = folder / "hidden", folder / "never"
     hidden.mkdir()
     never.mkdir()
@@ -242,7 +242,7 @@ def planted_pair(
 
 
 def fill(archive: Archive, files: Sequence[Path]) -> None:
-    """Import files, and store something in every index."""
+    """Import files, and store entries in every index."""
     engine = archive.engine
     engine.create()
     for file in files:

@@ -1,7 +1,6 @@
 """The engines that the suite runs on.
 
-An engine joins with a line in ENGINES, and where it needs one with a module
-here, which knows how to make archives of it.
+To add an engine, add a line to ENGINES and, if needed, a module here that creates its archives.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,29 +18,29 @@ Opener = Callable[[], Engine]
 
 
 class EngineUnderTest(Protocol):
-    """What makes archives of an engine: a module or an object."""
+    """Creates archives of an engine: a module or an object."""
 
     def new_archive(
         self, folder: Path, request: pytest.FixtureRequest
     ) -> AbstractContextManager[Opener]:
-        """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+        """Yield a function that opens a new archive without indices, any number of times."""
 
     def recycled_archive(
         self, folder: Path, request: pytest.FixtureRequest
     ) -> AbstractContextManager[Engine]:
-        """Give an empty open archive, whose indices other cases may have used before."""
+        """Yield an empty open archive, whose indices may be recycled from other cases."""
 
     def make_older(self, engine: Engine) -> None:
-        """Turn a closed archive into one of the first version, without facets and crawls."""
+        """Downgrade a closed archive to the first version, without facets and crawls."""
 
     def empty_queue(self, engine: Engine) -> None:
-        """Forget all URLs, hosts and updates of the queue of an open archive."""
+        """Remove all URLs, hosts and updates from the queue of an open archive."""
 
     def stored_files(self, engine: Engine, *, access: bool) -> Iterator[Path]:
-        """Give all files of an open archive, those of the index access only with `access`."""
+        """Yield all files of an open archive, those of the access index only with `access`."""
 
     def make_newer(self, engine: Engine) -> None:
-        """Turn a closed archive into one of a version to come."""
+        """Mark a closed archive as one of a future version."""
 
 
 ENGINES: Mapping[str, EngineUnderTest] = {
@@ -54,13 +53,13 @@ KINDS = tuple(ENGINES)
 
 @contextmanager
 def new_archive(kind: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Opener]:
-    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+    """Yield a function that opens a new archive without indices, any number of times."""
     with ENGINES[kind].new_archive(folder, request) as opener:
         yield opener
 
 
 @contextmanager
 def recycled_archive(kind: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Give an empty open archive, whose indices other cases may have used before."""
+    """Yield an empty open archive, whose indices may be recycled from other cases."""
     with ENGINES[kind].recycled_archive(folder, request) as engine:
         yield engine

@@ -36,20 +36,20 @@ DELETE FROM counters WHERE name IN ('facets', 'seen_sum', 'columns_sum', 'captur
 
 @contextmanager
 def new_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], Engine]]:
-    """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+    """Yield a function that opens a new archive without indices, any number of times."""
     yield lambda: open_engine(Settings(engine=str(folder / "archive")))
 
 
 @contextmanager
 def recycled_archive(folder: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Give an empty open archive; a new one takes no time here."""
+    """Yield an empty open archive: a new one, as that takes no time in a folder."""
     with open_engine(Settings(engine=str(folder / "archive"))) as engine:
         engine.create()
         yield engine
 
 
 def make_capture_rows(db: sqlite3.Connection) -> None:
-    """Give an archive its captures in rows, as they were before format 5."""
+    """Store the captures of an archive in rows, as before format 5."""
     columns = VALUE_FIELDS[2:]
     db.executescript(_ROWS.format(columns=", ".join(columns)))
     codes = {
@@ -64,7 +64,7 @@ def make_capture_rows(db: sqlite3.Connection) -> None:
 
 
 def make_older(engine: Engine) -> None:
-    """Turn a closed archive into one of the first version, without facets and crawls."""
+    """Downgrade a closed archive to the first version, without facets and crawls."""
     folder = Path(engine.address)
     with closing(sqlite3.connect(folder / "archive.sqlite")) as db:
         make_capture_rows(db)
@@ -74,7 +74,7 @@ def make_older(engine: Engine) -> None:
 
 
 def empty_queue(engine: Engine) -> None:
-    """Forget all URLs, hosts and updates of the queue of an open archive."""
+    """Remove all URLs, hosts and updates from the queue of an open archive."""
     path = Path(engine.address) / "queue.db"
     if path.exists():
         with closing(sqlite3.connect(path)) as db, db:
@@ -83,7 +83,7 @@ def empty_queue(engine: Engine) -> None:
 
 
 def make_newer(engine: Engine) -> None:
-    """Turn a closed archive into one of a version to come."""
+    """Mark a closed archive as one of a future version."""
     _change_manifest(Path(engine.address), format=99)
 
 
@@ -93,7 +93,7 @@ def _change_manifest(folder: Path, **changes: Any) -> None:
 
 
 def stored_files(engine: Engine, *, access: bool) -> Iterator[Path]:
-    """Give all files of an open archive, those of the index access only with `access`."""
+    """Yield all files of an open archive, those of the access index only with `access`."""
     for path in Path(engine.address).rglob("*"):
         if path.is_file() and (access or not path.name.startswith("access.db")):
             yield path

@@ -1,9 +1,8 @@
-"""Indices of a search server that one case after the other uses.
+"""Indices of a search server that are recycled between cases.
 
-To make an index takes a server longer than most cases do. What a case left
-as it was made is emptied, and stands for the indices of the next archive
-behind other aliases. Deleted entries still count in the statistics of terms:
-cases about scores and about what is stored need an archive that is new.
+Creating an index takes a server longer than most cases. Indices still configured as created are
+emptied and reused by the next archive under other aliases. Deleted entries still count in term
+statistics: cases about scores and about stored data need a new archive.
 """
 
 from collections import defaultdict
@@ -16,7 +15,7 @@ from nwx.engine.search_server.server import Server, quoted
 from nwx.model import IndexName
 
 _MOST_ENTRIES = 500
-"""An index with more entries is deleted in less time than they are."""
+"""Deleting an index with more entries takes less time than emptying it."""
 
 _OF_EACH_INDEX = ("uuid", "creation_date", "provided_name", "version")
 _KINDS = tuple(index for index in IndexName if index not in LAZY_INDICES)
@@ -24,14 +23,14 @@ _KINDS = tuple(index for index in IndexName if index not in LAZY_INDICES)
 
 @dataclass(slots=True)
 class RecycledIndices:
-    """The empty indices of one server, by what they are for."""
+    """The empty indices of one server, by purpose."""
 
     server: Server
     free: dict[IndexName, list[str]] = field(default_factory=lambda: defaultdict(list))
     made_with: dict[IndexName, Any] = field(default_factory=dict)
 
     def lend(self, prefix: str) -> None:
-        """Let the aliases of an archive stand for free indices, as far as there are any."""
+        """Assign free indices, as far as available, to the aliases of an archive."""
         lent = {kind: self.free[kind].pop() for kind in _KINDS if self.free[kind]}
         actions = [
             {"add": {"index": name, "alias": f"{prefix}-{kind}", "is_write_index": True}}
@@ -41,13 +40,13 @@ class RecycledIndices:
             self.server.request("POST", "/_aliases", {"actions": actions})
 
     def note(self, prefix: str) -> None:
-        """Remember how the indices of an archive that was just made are."""
+        """Record the settings and mappings of a new archive's indices."""
         if len(self.made_with) < len(_KINDS):
             for kind, _, state in self._of_archive(prefix):
                 self.made_with.setdefault(kind, _made_with(state))
 
     def take_back(self, prefix: str) -> None:
-        """Empty the indices of an archive that are as they were made, and delete the others."""
+        """Empty the indices of an archive with unchanged settings, and delete the others."""
         found = self.server.request("GET", f"/{quoted(prefix)}-*")
         kept = {
             name: kind
@@ -66,7 +65,7 @@ class RecycledIndices:
     def _of_archive(
         self, prefix: str, found: dict[str, Any] | None = None
     ) -> list[tuple[IndexName, str, dict[str, Any]]]:
-        """Return the indices of an archive that stand behind one alias, of one index."""
+        """Return the indices of an archive that have exactly one alias."""
         if found is None:
             found = self.server.request("GET", f"/{quoted(prefix)}-*")
         kinds = {f"{prefix}-{kind}": kind for kind in _KINDS}
@@ -78,7 +77,7 @@ class RecycledIndices:
         ]
 
     def _emptied(self, kept: dict[str, IndexName]) -> dict[str, IndexName]:
-        """Return those of the indices that are empty now."""
+        """Empty these indices and return them; return none if that fails or takes too long."""
         if not kept:
             return {}
         names = quoted(",".join(kept))

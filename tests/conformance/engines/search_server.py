@@ -1,4 +1,4 @@
-"""Archives on search servers, each under a prefix of its own."""
+"""Archives on search servers, each under a separate prefix."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ from tests.conformance.engines.recycled import RecycledIndices
 
 
 class SearchServerUnderTest:
-    """The archives on the server that a fixture gives the address of."""
+    """Archives on the server whose address a fixture provides."""
 
     def __init__(self, fixture: str) -> None:
         self._fixture = fixture
@@ -34,22 +34,22 @@ class SearchServerUnderTest:
     def new_archive(
         self, folder: Path, request: pytest.FixtureRequest
     ) -> AbstractContextManager[Callable[[], Engine]]:
-        """Give what opens an archive of its own, which has no indices yet, as often as wanted."""
+        """Yield a function that opens a new archive without indices, any number of times."""
         return _new_archive(request.getfixturevalue(self._fixture))
 
     def recycled_archive(
         self, folder: Path, request: pytest.FixtureRequest
     ) -> AbstractContextManager[Engine]:
-        """Give an empty open archive, whose indices other cases may have used before."""
+        """Yield an empty open archive, whose indices may be recycled from other cases."""
         return _recycled_archive(request.getfixturevalue(self._fixture))
 
     def make_older(self, engine: Engine) -> None:
-        """Turn a closed archive into one of the first version, without facets and crawls."""
+        """Downgrade a closed archive to the first version, without facets and crawls."""
         with _server(engine) as (server, prefix):
             _take_back_version(server, prefix)
 
     def empty_queue(self, engine: Engine) -> None:
-        """Forget all URLs, hosts and updates of the queue of an open archive."""
+        """Remove all URLs, hosts and updates from the queue of an open archive."""
         with _server(engine) as (server, prefix):
             index = f"{prefix}-queue"
             if server.request("GET", f"/{quoted(index)}", params={"ignore_unavailable": "true"}):
@@ -57,13 +57,13 @@ class SearchServerUnderTest:
                 send(server, [BulkAction(index, id, None, "delete") for id in ids])
 
     def make_newer(self, engine: Engine) -> None:
-        """Turn a closed archive into one of a version to come."""
+        """Mark a closed archive as one of a future version."""
         with _server(engine) as (server, prefix):
             mapping = {"_meta": {"version": 99}}
             server.request("PUT", f"/{quoted(f'{prefix}-captures')}/_mapping", mapping)
 
     def stored_files(self, engine: Engine, *, access: bool) -> Iterator[Path]:
-        """Give all files of an open archive, those of the index access only with `access`."""
+        """Yield all files of an open archive, those of the access index only with `access`."""
         with _server(engine) as (server, prefix):
             indices = server.request("GET", f"/{quoted(f'{prefix}-*')}/_settings/index.uuid")
             (node,) = server.request("GET", "/_nodes/settings")["nodes"].values()
@@ -71,7 +71,7 @@ class SearchServerUnderTest:
             if access or not name.startswith(f"{prefix}-access"):
                 uuid_of_index = found["settings"]["index"]["uuid"]
                 for folder in _data_folders(node):
-                    for place in ("indices", "nodes/0/indices"):  # of Elasticsearch, of OpenSearch
+                    for place in ("indices", "nodes/0/indices"):  # Elasticsearch, OpenSearch
                         yield from (folder / place / uuid_of_index).rglob("*.*")
 
 
@@ -102,16 +102,16 @@ def _recycled_archive(address: str) -> Iterator[Engine]:
 
 
 def remove_recycled() -> None:
-    """Delete the indices that wait for other cases."""
+    """Delete the free indices."""
     for indices in _RECYCLED.values():
-        with suppress(EngineUnavailableError):  # a server of this run, which has ended
+        with suppress(EngineUnavailableError):  # a server of this run that has ended
             indices.remove()
         indices.server.close()
     _RECYCLED.clear()
 
 
 def remove_indices(settings: Settings) -> None:
-    """Remove the indices of a prefix that a test made."""
+    """Remove the indices with the prefix of a test."""
     server = server_at(settings.engine)
     if names := list(server.request("GET", f"/{settings.server.prefix}-*")):
         server.request("DELETE", f"/{quoted(','.join(names))}")
@@ -139,7 +139,7 @@ def _take_back_version(server: Server, prefix: str) -> None:
     later = quoted(f"{prefix}-facets,{prefix}-crawls")
     for name in server.request("GET", f"/{later}", params={"ignore_unavailable": "true"}):
         server.request("DELETE", f"/{quoted(name)}")
-    # A field cannot be taken out of a mapping: an index without it takes the place.
+    # A field cannot be removed from a mapping: replace the index by one without it.
     captures = f"{prefix}-captures"
     (concrete,) = server.request("GET", f"/{quoted(captures)}")
     found = server.request("GET", f"/{quoted(captures)}/_mapping")[concrete]["mappings"]
