@@ -1,12 +1,12 @@
-"""Runs commands in processes that have loaded Python and all modules already.
+"""Runs commands in forked processes that have already loaded Python and all modules.
 
-To load these takes most commands longer than what they do. A server, a
-process of its own, loads them once and forks for each command.
+Loading takes most commands longer than their work. The server, a separate process, loads
+everything once and forks for each command.
 
     python -m tests.cli.command_server FD
 
-takes requests from a socket. What is tested of the start of commands, of
-signals and of terminals needs processes that start as a user's do.
+receives requests on a socket. Tests of start-up, signals and terminals need processes started like
+a user's.
 """
 
 import atexit
@@ -44,12 +44,12 @@ _PRELOADED = (
 _LEFT_OUT = "nwx.cli.spark"
 _FORK_SERVER = "from multiprocessing.forkserver import main"
 _FREE_FD = 500
-"""From here on no command has open files."""
+"""Commands have no open files from this descriptor on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: its exit code, negative for a signal, and what it wrote."""
+    """Result of a command: its exit code, negative for a signal, and its output."""
 
     code: int
     out: bytes
@@ -57,14 +57,14 @@ class Ended:
 
 
 class CommandServer:
-    """A server for the commands of this process; it ends with it."""
+    """Runs the commands of this process; ends together with it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.cli.command_server", str(theirs.fileno())],
             cwd=CHECKOUT,
-            env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads cannot fork
+            env={**environment, "OPENBLAS_NUM_THREADS": "1"},  # to fork, have no threads
             pass_fds=[theirs.fileno()],
         )
         theirs.close()
@@ -73,7 +73,7 @@ class CommandServer:
     def run(
         self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes, seconds: float
     ) -> Ended:
-        """Run `nwx` with arguments; raises TimeoutError, with the command killed, after seconds."""
+        """Run `nwx` with arguments; after `seconds` kill the command and raise TimeoutError."""
         request = json.dumps([list(arguments), dict(environment), str(Path.cwd())]).encode()
         with (
             tempfile.TemporaryFile() as given,
@@ -96,7 +96,7 @@ class CommandServer:
 
     @property
     def descriptor(self) -> int:
-        """The descriptor of the socket, for processes that inherit it and send requests."""
+        """The file descriptor of the socket, for processes that inherit it and send requests."""
         return self._socket.fileno()
 
     def end(self) -> None:
@@ -115,7 +115,7 @@ def _told_code(told: Any, arguments: Sequence[str], seconds: float) -> int:
 
 
 def _serve(requests: socket.socket) -> tuple[list[str], dict[str, str], str] | None:
-    """Fork for each request; return it in the new process, None when there are no more."""
+    """Fork for each request; return it in the child process, None if there are no more requests."""
     while True:
         data, fds, _, _ = socket.recv_fds(requests, _MOST_BYTES, 4)
         if not data:
@@ -155,7 +155,7 @@ def _preload() -> None:
 
 
 def _become(arguments: list[str], environment: dict[str, str], folder: str) -> None:
-    """Make this process look like one that was started for the command."""
+    """Make this process look like one started for the command."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -163,7 +163,7 @@ def _become(arguments: list[str], environment: dict[str, str], folder: str) -> N
     sys.path[0] = str(Path(COMMAND).parent)
     main = ModuleType("__main__")
     main.__file__ = COMMAND
-    sys.modules["__main__"] = main  # processes that it starts run this file
+    sys.modules["__main__"] = main  # its child processes run this file
     sys.stdin = sys.__stdin__ = open(0, encoding=sys.stdin.encoding)  # type: ignore[misc]  # noqa: SIM115
     sys.stdout = sys.__stdout__ = open(1, "w", encoding=sys.stdout.encoding)  # type: ignore[misc]  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(  # type: ignore[misc]  # noqa: SIM115
@@ -172,9 +172,9 @@ def _become(arguments: list[str], environment: dict[str, str], folder: str) -> N
 
 
 def _keep_spare() -> None:
-    """Keep a process to become the server that forks the processes of this command.
+    """Fork a spare process that becomes the fork server of this command's child processes.
 
-    Like this command it has all modules. It ends when it is not asked for.
+    Like this command it has all modules loaded. It ends if it is not needed.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not (spare := os.fork()):
@@ -193,7 +193,7 @@ def _keep_spare() -> None:
 
 
 def _serve_forks(requests: socket.socket) -> None:
-    """Do what Python would be started for, with files that have the same numbers as there."""
+    """Run the code that Python would be started for, with files under the requested numbers."""
     data, fds, _, _ = socket.recv_fds(requests, _MOST_BYTES, 2)
     if data:
         command, numbers = json.loads(data)
@@ -208,7 +208,7 @@ def _serve_forks(requests: socket.socket) -> None:
 
 
 def main() -> None:
-    """Serve, and in each process that was forked run the command."""
+    """Serve, and run the command in each forked process."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     _preload()
     with socket.socket(fileno=int(sys.argv[1])) as requests:
@@ -220,7 +220,7 @@ def main() -> None:
 
 
 def _run(command: Callable[[], object]) -> None:
-    """Run a command and end as Python does, without taking all modules apart."""
+    """Run a command and end like Python, but without tearing down modules."""
     code: object = 1
     try:
         code = command()

@@ -1,4 +1,4 @@
-"""The installed command as tests run it."""
+"""Fixtures that run the installed command."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.warcs import Page, html, many_pages, write_warc
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command did."""
+    """Result of a command."""
 
     code: int
     out: str
@@ -27,12 +27,12 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        """What was printed, as JSON."""
+        """The output as JSON."""
         return json.loads(self.out)
 
     @property
     def json_lines(self) -> list[Any]:
-        """What was printed, as JSON lines."""
+        """The output as JSON lines."""
         return [json.loads(line) for line in self.out.splitlines()]
 
 
@@ -42,7 +42,7 @@ Nwx = Callable[..., Ran]
 
 
 def environment(engine: Path | str, **more: str) -> dict[str, str]:
-    """Return an environment with an archive and without a terminal's colours."""
+    """Return an environment with an archive and without terminal colours."""
     kept = {
         name: os.environ[name]
         for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
@@ -54,7 +54,7 @@ def environment(engine: Path | str, **more: str) -> dict[str, str]:
 def run_nwx(
     engine: Path | str, *arguments: object, stdin: bytes = b"", code: int | None = 0, **more: str
 ) -> Ran:
-    """Run the command and return what it did; it must end with `code` if one is given."""
+    """Run the command and return its result; it must exit with `code` unless that is None."""
     asked = environment(engine, **more)
     server = command_server(asked["PYTHONWARNINGS"])
     done = server.run(list(map(str, arguments)), asked, stdin, 300)
@@ -71,7 +71,7 @@ def command_server(warnings: str = "error") -> CommandServer:
 
 @pytest.fixture
 def nwx(tmp_path: Path) -> Nwx:
-    """Runs nwx on an archive of the test's own."""
+    """Runs nwx on the test's own archive."""
 
     def run(*arguments: object, **options: Any) -> Ran:
         return run_nwx(tmp_path / "archive", *arguments, **options)
@@ -81,7 +81,7 @@ def nwx(tmp_path: Path) -> Nwx:
 
 @pytest.fixture
 def warc(tmp_path: Path) -> Path:
-    """A WARC of thirty pages, some seen twice."""
+    """A WARC of thirty pages, some captured twice."""
     return write_warc(tmp_path / "pages.warc.gz", many_pages(30))
 
 
@@ -92,7 +92,7 @@ QUARRY = Page(
 
 @pytest.fixture(scope="session")
 def quarry(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of a few pages that tests only read."""
+    """A read-only archive of a few pages."""
     folder = tmp_path_factory.mktemp("quarry")
     pages = [
         QUARRY,
@@ -118,14 +118,14 @@ def quarry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def elasticsearch_prefix(elasticsearch_url: str) -> Iterator[str]:
-    """A prefix that nobody else uses; indices whose names begin with it are removed."""
+    """A unique index prefix; indices with it are removed at the end."""
     with own_prefix(elasticsearch_url) as prefix:
         yield prefix
 
 
 @contextmanager
 def own_prefix(url: str) -> Iterator[str]:
-    """Give a prefix that nobody else uses on a server; indices with it are removed."""
+    """Yield a unique index prefix on a server; indices with it are removed at the end."""
     prefix, url = f"nwx-cli-{uuid.uuid4().hex[:12]}", url.removeprefix("opensearch+")
     yield prefix
     with urllib.request.urlopen(f"{url}/{prefix}*/_settings") as answer:

@@ -1,4 +1,4 @@
-"""Commands that check playback, with a browser and a player that are made up."""
+"""Commands that check playback, with a fake browser and player."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ from nwx.cli.quality.check_playback import check_arriving_pages
 from nwx.quality.browser.targets import ArchivePlayback, PageRender, PlayedResource, RenderTask
 
 COMMAND_LINE = "from tests.cli.made_up_browser import run_with_it; run_with_it()"
-"""The program of the command `nwx`."""
+"""Python code that stands in for the command `nwx`."""
 
 LOGO = "http://a.example/logo.png"
 
 
 class _MadeUpPool:
-    """Shows pages that lack their logo."""
+    """Renders pages without their logo."""
 
     sandbox = False
 
@@ -57,25 +57,25 @@ def _made_up() -> Iterator[None]:
 
 
 def check_with_it(connection: Connection) -> None:
-    """Check what comes over a connection."""
+    """Check the pages received on a connection."""
     with _made_up():
         check_arriving_pages(connection)
 
 
 def die(connection: Connection) -> None:
-    """Take a page and end."""
+    """Receive a page and exit."""
     connection.recv()
     os._exit(9)
 
 
 def die_in_a_message(connection: Connection) -> None:
-    """Take a page and end within a message to the parent."""
+    """Receive a page and exit in the middle of a message to the parent."""
     connection.recv()
     os.write(connection.fileno(), b"\x00\x00\x01\x00half")
     os._exit(9)
 
 
 def run_with_it() -> None:
-    """Run the command that the arguments of the process name."""
+    """Run the command named by the process arguments."""
     with _made_up():
         main()

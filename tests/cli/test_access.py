@@ -1,4 +1,4 @@
-"""nwx access: rules added, listed, tested, removed, logged, read from and written to files."""
+"""nwx access: rules added, listed, tested, removed, logged, imported and exported."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ ACLJ = b'com,b)/ - {"access": "block"}\ncom,a)/secret### - {"access": "exclude"}
 
 @pytest.fixture
 def here(tmp_path: Path) -> Nwx:
-    """What runs commands in this process, which is many times as fast."""
+    """Runs commands in this process, which is many times faster."""
 
     def run(*arguments: object, stdin: bytes = b"", code: int | None = 0) -> Ran:
         given = ["--engine", str(tmp_path / "archive"), *map(str, arguments)]

@@ -37,7 +37,7 @@ def archive(nwx: Nwx, tmp_path: Path) -> Nwx:
 
 @pytest.fixture
 def dup(tmp_path: Path) -> Path:
-    """A list of four dates, and a line that is none."""
+    """A list of four dates, and an invalid line."""
     path = tmp_path / "crawl.dup"
     path.write_text(
         line(HOME, "2012") + line(HOME, "2013") + line(NEWS, "2014") + line(GONE, "2002")
@@ -176,7 +176,7 @@ def test_an_index_is_built_of_others(archive: Nwx, dup: Path, tmp_path: Path) ->
 
 
 def add_dates(*arguments: object, folder: Path, code: int = 0) -> Ran:
-    """Run the command by its own name, in a folder, with no archive in the environment."""
+    """Run the command by its own name in a folder, without an archive in the environment."""
     done = subprocess.run(
         [ADD_DATES, *map(str, arguments)],
         cwd=folder,
@@ -218,7 +218,7 @@ def test_the_script_of_a_checkout(tmp_path: Path) -> None:
 
 @pytest.fixture
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Where an archive of one's own is, as variables of the environment."""
+    """Environment variables that point to a separate archive."""
     if request.param == "embedded":
         yield {"NWX_ENGINE": str(tmp_path / "both")}
     else:
@@ -234,7 +234,7 @@ ENGINES = pytest.mark.parametrize(
 
 @ENGINES
 def test_two_at_once_lose_nothing(engine: dict[str, str], into: str, tmp_path: Path) -> None:
-    """Both add other dates of the same keys, and some dates that are the same."""
+    """Both add different dates of the same keys, and some equal dates."""
     where = engine.pop("NWX_ENGINE")
     run_nwx(where, "add-dates", "-", stdin=line(GONE, "1999").encode(), **engine)
     lists = [tmp_path / "first.dup", tmp_path / "second.dup"]

@@ -1,4 +1,4 @@
-"""nwx add-digests, and imports that keep further digests."""
+"""nwx add-digests, and imports that store additional digests."""
 
 import signal
 import subprocess

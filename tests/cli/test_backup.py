@@ -1,4 +1,4 @@
-"""nwx backup and restore as people run them."""
+"""nwx backup and restore from the command line."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""nwx build, and what an import says of built indices."""
+"""nwx build, and the messages of an import about built indices."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ FIRST, SECOND = SAMPLE / "LANTERN-2008-00000.arc.gz", SAMPLE / "LANTERN-2010-000
 
 def test_builds_follow_the_captures(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
-    assert run_nwx(archive, "import", FIRST).err == ""  # nothing was ever built
+    assert run_nwx(archive, "import", FIRST).err == ""  # no index was built
     built = json.loads(run_nwx(archive, "build", "--json").out)
     assert list(built) == ["facets", "links", "pictures"]
     assert run_nwx(archive, "build").out == "all is up to date; --anew builds it again\n"

@@ -1,4 +1,4 @@
-"""Building facets, by the command."""
+"""Building facets from the command line."""
 
 from pathlib import Path
 

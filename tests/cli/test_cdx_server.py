@@ -19,7 +19,7 @@ LINE = (
 
 
 def fetch(address: str, data: bytes | None = None, **headers: str) -> tuple[int, str]:
-    """Return status and text of an answer."""
+    """Return status and text of a response."""
     request = urllib.request.Request(address, data, headers)
     try:
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
@@ -31,7 +31,7 @@ def fetch(address: str, data: bytes | None = None, **headers: str) -> tuple[int,
 
 @contextmanager
 def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[str]:
-    """Give the address of a server, and end it as Ctrl-C does."""
+    """Yield the address of a server, and end it as Ctrl-C does."""
     with subprocess.Popen(
         [COMMAND, "cdx-server", "--port", "0", *arguments],
         env=environment(folder, PYTHONUNBUFFERED="1", **variables),

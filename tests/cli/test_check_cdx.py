@@ -1,4 +1,4 @@
-"""nwx check --cdx: what is missing, and why."""
+"""nwx check --cdx: missing captures, with reasons."""
 
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ def test_captures_on_a_list_are_missing_on_purpose(nwx: Nwx, tmp_path: Path, war
     cdx = cdx_of(warc)
     for lists in ((), ("-e", listed)):
         report = compared(nwx, "--cdx", cdx, *lists, code=0 if lists else 1)
-        # of the second the document is there, and the date; of the others the date only
+        # the second one has its document and date, the others only the date
         assert report["held"] == 2
         expected = {"excluded": 2} if lists else {"excluded": 1, "original": 1}
         assert report["missing"] == expected

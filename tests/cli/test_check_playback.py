@@ -1,4 +1,4 @@
-"""nwx check-playback, with a browser that is made up."""
+"""nwx check-playback with a fake browser."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""nwx closure, and what files, check and wacz say of required files."""
+"""nwx closure, and how files, check and wacz report required files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""nwx crawls: specifications kept with their versions, and the best links of a crawl."""
+"""nwx crawls: specifications stored with their versions, and the best links of a crawl."""
 
 from pathlib import Path
 

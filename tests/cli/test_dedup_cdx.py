@@ -1,4 +1,4 @@
-"""dedup-cdx and revisits by the front door."""
+"""dedup-cdx and revisits from the command line."""
 
 import gzip
 import json
@@ -27,10 +27,10 @@ def _run(
 
 
 def _limited_run(file_limit: int, *arguments: object) -> subprocess.CompletedProcess[bytes]:
-    """Run the command where files have at most so many bytes."""
+    """Run the command with a limit on file sizes in bytes."""
     return subprocess.run(
         [str(BIN / "nwx"), "dedup-cdx", *map(str, arguments)],
-        # the limit would also cut what Python writes to its cache
+        # the limit would also truncate Python's bytecode cache
         env=environment("archive", PYTHONDONTWRITEBYTECODE="1"),
         capture_output=True,
         timeout=120,

@@ -1,4 +1,4 @@
-"""nwx dedup-server: what two crawls of Browsertrix 1.14 send, of a site that wget captured."""
+"""nwx dedup-server: the commands of two Browsertrix 1.14 crawls of a site that wget captured."""
 
 import http.server
 import json
@@ -30,7 +30,7 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def wget_warc(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The address of a site, and what wget wrote of it."""
+    """The address of a site, and the WARC that wget wrote of it."""
     site = tmp_path / "site"
     site.mkdir()
     for name, body in BODIES.items():
@@ -51,7 +51,7 @@ def wget_warc(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture(params=["embedded", "elasticsearch", "opensearch"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Where an archive of one's own is, and the keys of crawlers, as variables."""
+    """Environment variables that point to a separate archive and to the crawlers' keys."""
     if request.param == "embedded":
         yield {"engine": str(tmp_path / "archive")}
         return
@@ -61,13 +61,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
 
 
 def text(answer: bytes) -> str:
-    """Return a string that was answered."""
+    """Return a string from a response."""
     assert answer.startswith(b"$") and answer != b"$-1\r\n"
     return answer.partition(b"\r\n")[2].decode().removesuffix("\r\n")
 
 
 def crawl(client: RawClient, name: bytes, pages: dict[str, bytes]) -> dict[str, list[str]]:
-    """Crawl and commit as Browsertrix does; return the originals of what was captured before."""
+    """Crawl and commit like Browsertrix; return the original captures of duplicates."""
     own, counts, files = b"h:" + name, b"h:%b:counts" % name, b"c:%b:wacz" % name
     client.pipeline([(b"SELECT", b"0"), (b"SADD", b"uncommittedcrawls", name)])
     client.ask(b"RPUSH", files, b'{"filename": "%b.wacz"}' % name)
@@ -123,6 +123,6 @@ def test_two_crawls_of_what_wget_captured(
 
 
 def written_revisits(tmp_path: Path, pages: dict[str, bytes]) -> Path:
-    """Return a WARC of revisits with the digests that the crawler has."""
+    """Return a WARC of revisits with the crawler's digests."""
     made = [Page(url, DATE, body, revisit=True) for url, body in pages.items()]
     return write_sha256_warc(tmp_path / "second.warc", made)

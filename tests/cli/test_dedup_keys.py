@@ -1,4 +1,4 @@
-"""nwx dedup-server: keys taken over from a Redis, and kept as an index of the archive."""
+"""nwx dedup-server: keys migrated from a Redis, and stored as an index of the archive."""
 
 import socket
 import sqlite3
@@ -39,7 +39,7 @@ def test_keys_of_a_redis_are_taken_over_and_written_out(tmp_path: Path) -> None:
     with redis_server(tmp_path) as port, RawClient(port) as client:
         client.pipeline([*rows, (b"ZADD", b"odd", b"1", b"a")])
         address = f"redis://127.0.0.1:{port}"
-        for _ in range(2):  # it may be done again
+        for _ in range(2):  # it can be repeated
             ran = run_nwx(archive, "dedup-server", "--from", f"{address}/0")
             assert ran.out == "7 keys with 2,509 entries; keys of other types left out: 1\n"
         with dedup_server(archive) as ours, RawClient(ours) as other:

@@ -1,4 +1,4 @@
-"""nwx dedup-server: the answers of Redis, what is kept when it is killed, what is refused."""
+"""nwx dedup-server: Redis-compatible answers, durability after a kill, refused commands."""
 
 import json
 import os
@@ -40,7 +40,7 @@ LPOP k|SISMEMBER k f|SMOVE k k f|SDIFF k k|RPUSH k f f|LPUSH k f v|LLEN k|LINDEX
 LRANGE k n n|LREM k n f|LMOVE k k LEFT RIGHT|LMOVE k k right left|LMOVE k k UP DOWN|PING|PING f
 ECHO f|GET|HGET k|NONSENSE k f|SELECT x|SPOP k -1
 """
-# Seconds of which none passes during a test: a key that expires between two servers differs.
+# No key may expire during a test, as it could do so on only one of the two servers.
 SECONDS = [one for one in NUMBERS if one not in (b"1", b"2")]
 CHOICES = {"k": KEYS, "s": SECONDS, "f": FIELDS, "v": [b"1", b"value", b""], "n": NUMBERS}
 
@@ -62,9 +62,9 @@ def some_commands(seed: int, number: int) -> Iterator[tuple[bytes, ...]]:
 
 
 def ordered(command: tuple[bytes, ...], answer: bytes) -> object:
-    """Return an answer with members of a set in their order, which Redis leaves open."""
+    """Return a response with set members sorted, as Redis leaves their order open."""
     width = UNORDERED.get(command[0])
-    if command[0] == b"TTL" and int(answer[1:]) > 0:  # a second may have passed between the two
+    if command[0] == b"TTL" and int(answer[1:]) > 0:  # a second may have passed between the servers
         return True
     if command[0] == b"HSCAN" and b"COUNT" in command:
         return len(answer), sorted(answer)
@@ -103,7 +103,7 @@ def test_answers_to_clients_are_those_of_redis(tmp_path: Path, client: str) -> N
 
 
 def in_order(command: tuple[bytes, ...], answer: Any) -> Any:
-    """Return what a client was answered, with members of a set in order as in `ordered`."""
+    """Return a client's result with set members sorted as in `ordered`."""
     if command[0] == b"TTL" and answer > 0:
         return True
     if command[0] == b"HSCAN" and isinstance(answer, list):
@@ -143,13 +143,13 @@ def test_acknowledged_hashes_survive_kills(tmp_path: Path) -> None:
 
 
 def captured(archive: Path) -> tuple[dict[str, str], bytes]:
-    """Return a capture of an archive, and its digest as Browsertrix asks for it."""
+    """Return a capture of an archive, and its digest in the form that Browsertrix sends."""
     one = run_nwx(archive, "dump", "captures").json_lines[0]
     return one, one["digest"].partition(":")[2].encode()
 
 
 def bulk(text: str) -> bytes:
-    """Return a string as it is answered."""
+    """Return a string as a RESP bulk string."""
     return b"$%d\r\n%b\r\n" % (len(text), text.encode())
 
 
@@ -238,7 +238,7 @@ def test_files_of_originals_are_listed_for_relation_requires(tmp_path: Path) -> 
     other = run_nwx(archive, "dump", "captures").json_lines
     more = next(each for each in other if "b.example" in each["url"])
     key, files = b"h:default", b"c:default:wacz"
-    for _ in range(2):  # a server that starts again goes on with the same numbers
+    for _ in range(2):  # a restarted server continues with the same numbers
         with dedup_server(archive) as port, RawClient(port) as client:
             later = client.ask(b"HGET", key, more["digest"].partition(":")[2].encode())
             assert later.split()[1].startswith(b"0")
@@ -256,7 +256,7 @@ def test_files_of_originals_are_listed_for_relation_requires(tmp_path: Path) -> 
 
 
 def test_what_ioredis_and_a_crawl_send(tmp_path: Path) -> None:
-    """The commands of ioredis at its start, and of a crawl of Browsertrix 1.14 with its commit."""
+    """The start-up commands of ioredis, and those of a Browsertrix 1.14 crawl with its commit."""
     wacz = json.dumps({"filename": "a.wacz"}).encode()
     archive = made_archive(tmp_path)
     with dedup_server(archive, NWX_CDX_TOKEN="secret") as port, RawClient(port) as client:

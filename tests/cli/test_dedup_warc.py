@@ -72,7 +72,7 @@ def test_captures_of_one_second_leave_an_original_for_the_later_ones(
 
 
 def collection(root: Path, name: str, warcs: list[Path], nwx: Nwx) -> None:
-    """Make a collection of pywb."""
+    """Create a pywb collection."""
     folder = root / "collections" / name
     for part in ("archive", "indexes"):
         (folder / part).mkdir(parents=True)
@@ -84,7 +84,7 @@ def collection(root: Path, name: str, warcs: list[Path], nwx: Nwx) -> None:
 def test_warcio_and_pywb_find_in_the_new_files_what_was_in_the_old(
     nwx: Nwx, tmp_path: Path
 ) -> None:
-    """Of one URL and of two, within a file and between files, in a coding and plain."""
+    """For one URL and two, within and between files, with and without content encoding."""
     pages = [
         *PAGES,
         Page("http://www.example.org/copy", "20210601000000", BODY),
@@ -116,7 +116,7 @@ def test_warcio_and_pywb_find_in_the_new_files_what_was_in_the_old(
 
 
 def replayed(address: str) -> bytes:
-    """Return the payload at an address, without a coding that is said to be there."""
+    """Return the payload at an address, ignoring a declared content encoding."""
     with urllib.request.urlopen(address, timeout=60) as answer:
         body = bytes(answer.read())
         return gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body

@@ -1,4 +1,4 @@
-"""nwx digests, and savings by what is held elsewhere."""
+"""nwx digests, and savings from captures stored elsewhere."""
 
 from pathlib import Path
 

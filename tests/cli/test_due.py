@@ -41,7 +41,7 @@ def test_a_list(loaded: Nwx) -> None:
 
 def test_json(loaded: Nwx) -> None:
     found = loaded("due", *AT, "--json").json_lines
-    # Never another in seven days: due after 7 / log 2 days.
+    # Unchanged for seven days: due after 7 / log 2 days.
     assert [(one["url"], one["interval_days"], one["basis"]) for one in found] == [
         ("http://a.example/", 10.099, "estimated")
     ]

@@ -1,4 +1,4 @@
-"""nwx export wat and wet, as people run them."""
+"""nwx export wat and wet from the command line."""
 
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ def exchange(name: str, body: str) -> list[bytes]:
 
 
 def records_of(path: Path) -> list[tuple[str, str, bytes]]:
-    """Return type, URL and block of the records of a file, read by warcio."""
+    """Return type, URL and block of the records in a file, read by warcio."""
     with path.open("rb") as stream:
         return [
             (

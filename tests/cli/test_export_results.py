@@ -1,4 +1,4 @@
-"""nwx export results, and nwx wacz --with-resources, as people run them."""
+"""nwx export results, and nwx wacz --with-resources from the command line."""
 
 import csv
 import io

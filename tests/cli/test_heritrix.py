@@ -1,4 +1,4 @@
-"""nwx heritrix, with the folder of a job that no Heritrix runs."""
+"""nwx heritrix with a job folder, without a running Heritrix."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""nwx import as people and programs run it."""
+"""nwx import from the command line and from programs."""
 
 from pathlib import Path
 
@@ -124,7 +124,7 @@ def test_order_and_number_of_processes_do_not_matter(tmp_path: Path, nwx: Nwx) -
 
 
 class Other:
-    """nwx on another archive."""
+    """Runs nwx on another archive."""
 
     def __init__(self, nwx: Nwx, folder: Path) -> None:
         self._nwx, self._folder = nwx, folder

@@ -1,4 +1,4 @@
-"""Importing what was extracted elsewhere, by the command."""
+"""Importing documents files from the command line."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What nwx import says of what it cannot read, and what nwx files keeps of it."""
+"""Messages of nwx import about unreadable data, and their record in nwx files."""
 
 import json
 import os

@@ -30,7 +30,7 @@ INDICES = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES, IndexName.F
 
 
 def held(place: Path | str, prefix: str = "nwx") -> dict[str, list[Any]]:
-    """Return all that an archive has; its indices must agree."""
+    """Return all entries of an archive; its indices must be consistent."""
     with open_engine(Settings(str(place), ServerSettings(prefix)), read_only=True) as engine:
         assert list(check(engine)) == []
         return {index.value: list(engine.scan(index)) for index in INDICES}
@@ -51,7 +51,7 @@ def crawl(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def duplicates(tmp_path: Path, crawl: Path) -> Path:
-    """The list that dedup-cdx makes of the crawl."""
+    """The list of duplicates that dedup-cdx finds in the crawl."""
     run_nwx("none", "cdx", "-o", tmp_path / "crawl.cdx", crawl)
     run_nwx("none", "dedup-cdx", "-o", tmp_path / "crawl.dup", tmp_path / "crawl.cdx")
     return tmp_path / "crawl.dup"
@@ -97,7 +97,7 @@ def test_lists_of_any_tool_are_read(nwx: Nwx, tmp_path: Path, crawl: Path) -> No
 
 
 def test_urls_of_other_bytes_are_those_of_the_captures(nwx: Nwx, tmp_path: Path) -> None:
-    """Tools that copy the bytes of a record write URLs that are no UTF-8."""
+    """Tools that copy the bytes of a record write URLs that are not UTF-8."""
     pages = [Page("http://example.org/caf_", f"{year}0101000000", A) for year in (2020, 2021, 2022)]
     crawl = tmp_path / "crawl.warc"
     crawl.write_bytes(b"".join(map(warc_record, pages)).replace(b"caf_", b"caf\xe9"))
@@ -165,7 +165,7 @@ def test_a_capture_of_the_same_second_stays_with_the_one_that_is_kept(
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
-    """Some files, and a list of half of their duplicates."""
+    """Several files, and a list of half of their duplicates."""
     folder = tmp_path_factory.mktemp("many")
     files = [
         write_warc(folder / f"{number}.warc.gz", many_pages(count, start=number * 150))
@@ -200,7 +200,7 @@ def import_and_kill(
     many: tuple[Path, list[Path]],
     options: tuple[str, ...],
 ) -> None:
-    """Import into two archives (address and prefix), one undisturbed and one killed on the way."""
+    """Import into two archives (address and prefix), one uninterrupted and one killed midway."""
     listed, files = many
     command = ["import", *options, "-e", str(listed), "--jobs", "2", *map(str, files)]
     began = time.monotonic()
@@ -231,7 +231,7 @@ def test_without_deduplication_each_capture_has_its_entry(
     hits = nwx("search", "text", "--all-versions", "--json").json["hits"]
     every = ["20200101000000", "20210101000000", "20230101000000", "20240101000000"]
     assert sorted(hit["dates"] for hit in hits) == [
-        every,  # the document of the key, made of its earliest capture
+        every,  # the document of the key, from its earliest capture
         ["20210101000000"],
         ["20220101000000"],
         ["20230101000000"],

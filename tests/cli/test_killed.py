@@ -1,4 +1,4 @@
-"""Imports that are killed, and run again."""
+"""Imports that are killed and repeated."""
 
 import os
 import random
@@ -23,7 +23,7 @@ def dumped(engine: str, **more: str) -> dict[str, list[Any]]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Files that share pages, one of them of several parts."""
+    """Files that share pages; one of them has several parts."""
     folder = tmp_path_factory.mktemp("warcs")
     counts = [1_800, *[100] * 5]
     return [
@@ -33,7 +33,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def start(engine: str, files: Sequence[Path], **more: str) -> "subprocess.Popen[bytes]":
-    """Start an import in a process group of its own."""
+    """Start an import in a new process group."""
     return subprocess.Popen(
         [COMMAND, "import", "--jobs", "2", *map(str, files)],
         env=environment(engine, **more),
@@ -44,7 +44,7 @@ def start(engine: str, files: Sequence[Path], **more: str) -> "subprocess.Popen[
 
 
 def wait_for_the_end_of_all(group: int) -> None:
-    """Wait until no process of a group is left; fail if one stays."""
+    """Wait until all processes of a group have ended; fail if one remains."""
     for _ in range(600):
         try:
             os.killpg(group, 0)
@@ -58,10 +58,10 @@ def wait_for_the_end_of_all(group: int) -> None:
 def kill_and_go_on(
     engine: str, files: Sequence[Path], seconds: float, kills: int, **more: str
 ) -> int:
-    """Import more and more files, killed at any moment; return how often an import was met.
+    """Import more and more files, killed at random moments; return how often an import was running.
 
-    `seconds` is what an undisturbed import of all took: each is killed on
-    its way, or when it is about to end and commits; sooner if it was faster.
+    `seconds` is the duration of an uninterrupted import of all: each is killed midway, or while it
+    ends and commits; sooner if it was faster.
     """
     moments, met = random.Random(7), 0
     for kill in range(kills):
@@ -80,7 +80,7 @@ def kill_and_go_on(
 
 
 def import_calmly(engine: str, files: Sequence[Path], **more: str) -> float:
-    """Import undisturbed and return the seconds it took."""
+    """Import without interruption and return the seconds."""
     began = time.monotonic()
     run_nwx(engine, "import", "--jobs", 2, *files, **more)
     return time.monotonic() - began
@@ -118,7 +118,7 @@ def test_a_stopped_import_says_how_to_go_on(
     process = start(engine, names)
     assert process.stderr is not None
     assert b"captures" in process.stderr.readline(), "the first line of progress"
-    # As a terminal does: to all processes of the group.
+    # Like a terminal: to all processes of the group.
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=120)
     assert process.returncode == code, err

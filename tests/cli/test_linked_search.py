@@ -1,4 +1,4 @@
-"""nwx search in an archive whose links were inverted."""
+"""nwx search in an archive with inverted links."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ REPORT = "http://target.example/r.pdf"
 
 @pytest.fixture
 def linked(nwx: Nwx, tmp_path: Path) -> Nwx:
-    """Runs nwx on an archive with a page that only others describe."""
+    """Runs nwx on an archive with a page that only other pages describe."""
     link = f'<html><title>{{}}</title><body><a href="{REPORT}">annual report</a>'
     pages = [
         Page(f"http://{host}.example/", f"201{year}0101000000", link.format(host).encode())

@@ -24,7 +24,7 @@ def _page(url: str, timestamp: str, *links: tuple[str, str]) -> Page:
 
 @pytest.fixture
 def linked(nwx: Nwx, tmp_path: Path) -> Nwx:
-    """Runs nwx on an archive of pages that link to each other, and to what was never captured."""
+    """Runs nwx on an archive of pages that link to each other and to URLs without captures."""
     pages = [
         _page("http://a.example/", "20100101000000", (TARGET, "annual report"), ("/2", "two")),
         _page("http://b.example/", "20120101000000", (TARGET, "annual report"), (TARGET, "x")),
@@ -84,7 +84,7 @@ def test_json_has_the_agreed_shape(linked: Nwx) -> None:
         ],
         "from": [
             _row("http://a.example/", "20100101000000", "annual report"),
-            # A page with the same link twice is listed with its first text.
+            # A page with the same link twice is listed with the first text.
             _row("http://b.example/", "20120101000000", "annual report"),
             _row("http://b.example/2", "20120102000000", "=1+1[31m"),
             _row("http://target.example/", "20120102000000", "our report"),

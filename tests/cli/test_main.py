@@ -1,4 +1,4 @@
-"""What all commands share."""
+"""Behaviour shared by all commands."""
 
 import inspect
 import os
@@ -44,7 +44,7 @@ def _commands(group: click.Group) -> Iterator[click.Command]:
 
 
 SHARED = ("MonitorChoices",)
-"""Dataclasses of options that several commands take."""
+"""Dataclasses of options shared by several commands."""
 
 
 def test_each_command_takes_the_options_that_it_declares() -> None:

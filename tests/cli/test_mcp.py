@@ -1,4 +1,4 @@
-"""nwx mcp, asked by the client of the SDK as assistants ask.
+"""nwx mcp, used through the SDK's client as assistants do.
 
 NWX_TEST_QUOTES sets how many quotations are verified.
 """
@@ -33,7 +33,7 @@ QUOTES = int(os.environ.get("NWX_TEST_QUOTES", "15"))
 
 
 def _run(conversation: Callable[[], Awaitable[None]]) -> None:
-    """Run in a thread of its own: that of the tests may have the loop of a browser."""
+    """Run in a separate thread: the main thread may run a browser's event loop."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(anyio.run, conversation).result()
 
@@ -54,7 +54,7 @@ def talk(
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> Any:
-    """Return what a tool answered, the same as text and as JSON."""
+    """Return the result of a tool, which must be the same as text and as JSON."""
     found = await client.call_tool(tool, arguments)
     (content,) = found.content
     assert not found.is_error, content.text
@@ -63,7 +63,7 @@ async def answer(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
-    """Return why a tool did not answer."""
+    """Return the error message of a tool."""
     found = await client.call_tool(tool, arguments)
     assert found.is_error and found.structured_content is None
     return str(found.content[0].text)
@@ -126,7 +126,7 @@ def test_archived_texts_are_marked_and_steer_nothing(quarry: Path) -> None:
 
 @pytest.fixture
 def hidden(quarry: Path, tmp_path: Path) -> Path:
-    """An archive of which the staff alone see one page."""
+    """An archive in which only the staff see one of the pages."""
     place = tmp_path / "archive"
     shutil.copytree(quarry, place)
     run_nwx(place, "access", "add", "local", QUARRY.url, "--user", "staff", "--reason", "a test")
@@ -166,7 +166,7 @@ def test_questions_are_limited_and_logged(quarry: Path, tmp_path: Path) -> None:
 
 @contextmanager
 def listening(engine: Path, *options: str) -> Iterator[tuple[str, str]]:
-    """Give the address and the token of `nwx mcp --http`; it ends well when told to stop."""
+    """Yield the address and the token of `nwx mcp --http`; it must exit cleanly when stopped."""
     with subprocess.Popen(
         [COMMAND, "mcp", "--http", "0", *options],
         env=environment(engine),

@@ -1,4 +1,4 @@
-"""nwx migrate pywb, on collections laid out as wb-manager does."""
+"""nwx migrate pywb, on collections in the layout of wb-manager."""
 
 import json
 from pathlib import Path

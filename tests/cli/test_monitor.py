@@ -21,7 +21,7 @@ KEEP = "import pathlib, sys; pathlib.Path(sys.argv[1]).open('a').write(sys.stdin
 
 
 def write_log(folder: Path) -> Path:
-    """Write the log of a crawl of the last minutes, in which one host goes wrong."""
+    """Write the log of a crawl of the last minutes in which one host fails."""
     log = folder / "crawl.log"
     now = datetime.now(UTC)
     with log.open("w", encoding="utf-8") as stream:
@@ -32,7 +32,7 @@ def write_log(folder: Path) -> Path:
 
 
 def of_crawl(alerts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return alerts without those of the disk, which may be full on any machine."""
+    """Return alerts except those about the disk, which may be full on any machine."""
     return [one for one in alerts if one["kind"] != "disk"]
 
 
@@ -139,7 +139,7 @@ def test_it_looks_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None:
 
 
 def test_on_a_small_terminal(tmp_path: Path) -> None:
-    """Alerts are seen, and problems stand on lines of their own."""
+    """Alerts are visible, and problems are on separate lines."""
     terminal, end = pty.openpty()
     termios.tcsetwinsize(end, (20, 80))
     log = write_log(tmp_path)
@@ -161,12 +161,12 @@ def test_on_a_small_terminal(tmp_path: Path) -> None:
 
 
 def seen_on(terminal: int, awaited: str) -> str:
-    """Return the lines on a terminal until something awaited is there, or until the end."""
+    """Return the lines on a terminal until the expected text appears, or until the end."""
     shown = ""
     while not (awaited and awaited in shown):
         try:
             data = os.read(terminal, 1 << 16)
-        except OSError:  # nobody writes any more
+        except OSError:  # the other side is closed
             break
         shown += data.decode("utf-8", "replace")
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", shown.replace("\x1b[1A", "\n"))

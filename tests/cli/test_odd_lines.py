@@ -1,4 +1,4 @@
-"""Lines of CDX files that no engine can hold, or no header should be, end in words."""
+"""CDX lines that no engine can store, or that are invalid headers, cause readable errors."""
 
 from pathlib import Path
 

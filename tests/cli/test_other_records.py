@@ -1,4 +1,4 @@
-"""Indexes of all records: lines of requests, metadata and warcinfo are no captures to anybody."""
+"""CDX files of all records: request, metadata and warcinfo lines never count as captures."""
 
 from pathlib import Path
 

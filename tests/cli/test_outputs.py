@@ -1,4 +1,4 @@
-"""Where output goes to a terminal, to a spreadsheet, or nowhere."""
+"""Output to a terminal, to a spreadsheet, or to nowhere."""
 
 import csv
 import os
@@ -55,7 +55,7 @@ def test_a_full_disk_is_told(archive: Path, arguments: tuple[str, ...]) -> None:
 
 
 def _on_terminal(*arguments: str) -> bytes:
-    """Return what a command writes to a terminal."""
+    """Return the output of a command on a terminal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [COMMAND, *arguments], stdout=theirs, stderr=subprocess.DEVNULL, env=environment("none")
@@ -66,7 +66,7 @@ def _on_terminal(*arguments: str) -> bytes:
             while piece := os.read(ours, 1 << 16):
                 shown += piece
         except OSError:
-            pass  # how a terminal ends
+            pass  # a terminal ends like this
         os.close(ours)
     return shown
 
@@ -85,7 +85,7 @@ def test_only_terminals_get_no_escapes(nwx: Nwx, tmp_path: Path) -> None:
 
 def test_a_folder_that_may_not_be_read_is_told(nwx: Nwx, tmp_path: Path) -> None:
     if os.getuid() == 0:
-        # for root any folder may be read: a file in the place of a folder says the same
+        # root may read any folder: a file in place of the folder causes the same error
         (tmp_path / "closed").write_bytes(b"")
     else:
         (tmp_path / "closed").mkdir(mode=0)

@@ -13,7 +13,7 @@ def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
     assert "nwx build-pictures" in nwx("pictures").out
     report = nwx("build-pictures", "--workers", "2", "--json").json
     assert (report["pictures"], report["pages"], report["unreadable"]) == (4, 3, 1)
-    assert report["problems"] == []  # they name files, which may be hidden
+    assert report["problems"] == []  # they would name files, which may be hidden
     shown = nwx("pictures", "sailing").out
     assert "1 picture\n" in shown
     assert SHIP in shown

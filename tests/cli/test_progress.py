@@ -1,4 +1,4 @@
-"""What commands show while they run."""
+"""Progress shown by running commands."""
 
 import os
 import pty
@@ -89,7 +89,7 @@ def test_a_terminal_has_a_bar_that_goes_away(tmp_path: Path) -> None:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
-    except OSError:  # how a terminal ends on Linux
+    except OSError:  # a terminal ends like this on Linux
         return b""
 
 
@@ -114,7 +114,7 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl, its CDX, a list and an archive."""
+    """A crawl, its CDX file, a list and an archive."""
     folder = tmp_path_factory.mktemp("progress")
     warc = write_warc(folder / "crawl.warc.gz", CRAWL)
     (folder / "list").write_text(f"20210101000000 {CRAWL[1].digest} {CRAWL[1].url}\n")
@@ -144,7 +144,7 @@ def test_what_is_printed_goes_where_it_is_sent_while_a_bar_is_shown(folder: Path
     )
     gone = Page("http://gone.example/", "20200101000000", b"x")
     line = f"- 2020 {gone.url} - - {gone.digest} - - - 5 x.warc\n"
-    (folder / "gone.cdx").write_text(line * 1_100)  # more than are compared before the bar comes
+    (folder / "gone.cdx").write_text(line * 1_100)  # more than are compared before the bar appears
     process = subprocess.run(
         [sys.executable, "-c", script, "check", "--all", "--cdx", "gone.cdx"],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""nwx queue: its commands, its server, and deliveries that are killed."""
+"""nwx queue: its commands, its server, and killed deliveries."""
 
 import re
 import signal
@@ -24,7 +24,7 @@ UPDATES = [
     for number in range(ROUNDS)
     for n in range(URLS)
 ]
-"""Each URL ten times; the last round counts."""
+"""Each URL ten times; the last round takes effect."""
 
 
 def test_urls_are_added_listed_blacklisted_and_lifted(nwx: Nwx) -> None:
@@ -71,7 +71,7 @@ def free_port() -> int:
 
 
 class QueueServer:
-    """The process of `nwx queue`, which can be killed and started again at the same port."""
+    """The process of `nwx queue`, which can be killed and restarted on the same port."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -92,7 +92,7 @@ class QueueServer:
         assert re.search(r"http://\S+/urls", self._process.stdout.readline())
 
     def stop(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """End the server by a signal."""
+        """End the server with a signal."""
         self._process.send_signal(number)
         self._process.communicate(timeout=60)
 

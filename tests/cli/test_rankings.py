@@ -10,7 +10,7 @@ from tests.cli.conftest import run_nwx
 
 @pytest.fixture
 def own(quarry: Path, tmp_path: Path) -> Path:
-    """An archive that a test writes to."""
+    """An archive for a test that writes to it."""
     return Path(shutil.copytree(quarry, tmp_path / "archive"))
 
 

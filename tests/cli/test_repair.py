@@ -27,7 +27,7 @@ def archive(nwx: Nwx, tmp_path: Path) -> Nwx:
 
 
 def check(place: Path) -> None:
-    """Store a check of the third page that found a script missing."""
+    """Store a check of the third page that reports a missing script."""
     with EmbeddedEngine(place) as engine:
         (of,) = engine.captures("test,a)/3")
         id = capture_id(of.collection, of.source_file, of.source_file_offset)

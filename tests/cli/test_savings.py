@@ -10,7 +10,7 @@ from tests.unit.dedup.test_savings import Line
 
 @pytest.fixture
 def cdx(tmp_path: Path) -> Path:
-    """A page captured three times, and a copy of it elsewhere."""
+    """A page captured three times, and a copy of it at another URL."""
     urls = ("http://a.example/", "http://a.example/", "http://www.a.example/", "http://b.example/")
     path = tmp_path / "a.cdx"
     path.write_text(

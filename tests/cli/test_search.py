@@ -1,4 +1,4 @@
-"""nwx search, show, dump and the rest that read."""
+"""nwx search, show, dump and other reading commands."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""nwx queue export: lists that other crawlers begin from."""
+"""nwx queue export: seed lists for other crawlers."""
 
 from pathlib import Path
 

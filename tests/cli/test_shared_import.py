@@ -20,7 +20,7 @@ INDICES = (IndexName.DOCUMENTS, IndexName.DATES, IndexName.CAPTURES, IndexName.F
 FILES, PAGES, IMPORTERS, KILLED = 18, 20, 6, 3
 LEASE_SECONDS = 4
 
-# Each as on a machine of its own, so that nobody sees whether the others' processes run.
+# Each as if on a separate machine, so that none sees whether the others' processes run.
 PROGRAM = """
 import sys, time
 from nwx.cli.main import main
@@ -55,7 +55,7 @@ def opened(address: str, prefix: str) -> Iterator[Engine]:
 def start(
     address: str, prefix: str, manifest: Path, machine: int, hours: int
 ) -> "subprocess.Popen[bytes]":
-    """Start an importer on a machine whose clock is so many hours off."""
+    """Start an importer on a machine whose clock is `hours` hours off."""
     program = [sys.executable, "-c", PROGRAM, str(machine), str(hours)]
     options = ["--manifest", str(manifest), "--jobs", "1", "--lease", str(LEASE_SECONDS), "--json"]
     return subprocess.Popen(
@@ -67,7 +67,7 @@ def start(
 
 
 def kill_with_a_file(engine: Engine, victims: "list[subprocess.Popen[bytes]]") -> None:
-    """Kill each of some importers while it has a file."""
+    """Kill each of several importers while it imports a file."""
     claims, left = engine.claims(), {str(victim.pid): victim for victim in victims}
     assert claims is not None
     while left:

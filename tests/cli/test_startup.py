@@ -1,4 +1,4 @@
-"""A command loads the libraries that it needs, and no others: loading takes most of a short run."""
+"""A command loads only the libraries it needs: loading takes most of a short run."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ finally:
 
 
 def loaded(engine: Path, *arguments: str, code: int = 0) -> set[str]:
-    """Return which of the heavy libraries a run of the command loads."""
+    """Return the heavy libraries that a run of the command loads."""
     done = subprocess.run(
         [sys.executable, "-c", _RUN, *arguments],
         env=environment(engine),

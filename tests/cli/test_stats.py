@@ -1,4 +1,4 @@
-"""nwx stats, and nwx check, where shards are lost or imports were killed."""
+"""nwx stats and nwx check with lost shards or killed imports."""
 
 import json
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from nwx.settings import Settings
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in the place of a server."""
+    """A folder in place of a server."""
     folder = tmp_path / "archive"
     with open_engine(Settings(str(folder))) as engine:
         engine.create()

@@ -1,4 +1,4 @@
-"""nwx takedown: a rule at once, a purge, and files that are imported again."""
+"""nwx takedown: an immediate rule, a purge, and repeated imports of the files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""nwx triples as people and programs run it."""
+"""nwx triples from the command line and from programs."""
 
 from pathlib import Path
 

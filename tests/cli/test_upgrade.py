@@ -1,4 +1,4 @@
-"""nwx upgrade as people run it."""
+"""nwx upgrade from the command line."""
 
 from pathlib import Path
 

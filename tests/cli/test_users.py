@@ -1,4 +1,4 @@
-"""nwx users: accounts from the command line, and the service that knows them."""
+"""nwx users: accounts managed on the command line and used by the service."""
 
 from pathlib import Path
 

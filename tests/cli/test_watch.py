@@ -17,7 +17,7 @@ INDICES = ("documents", "dates", "captures")
 
 
 def start(engine: Path, folder: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a watch in a process group of its own."""
+    """Start a watch in a new process group."""
     return subprocess.Popen(
         [COMMAND, "watch", str(folder), "--settle", "0", "--interval", "0.1", *options],
         env=environment(engine),

@@ -1,4 +1,4 @@
-"""nwx watch --check-playback: what its listener hands over and tells, with a made up browser."""
+"""nwx watch --check-playback: jobs and messages of its listener, with a fake browser."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -26,13 +26,13 @@ Listen = Callable[..., PlaybackListener]
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """An archive of the test's own."""
+    """Settings of the test's own archive."""
     return Settings(engine=str(tmp_path / "archive"), browser="none")
 
 
 @pytest.fixture
 def listen(settings: Settings) -> Iterator[Listen]:
-    """Makes a listener whose process calls another function."""
+    """Creates a listener whose process calls another function."""
     made: list[PlaybackListener] = []
 
     def listener(

@@ -1,4 +1,4 @@
-"""nwx cdx --fields wget, as wget --warc-dedup reads it."""
+"""nwx cdx --fields wget, as read by wget --warc-dedup."""
 
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.warcs import html
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[str]:
-    """Serve a folder with two pages, and yield its address."""
+    """Serve a folder with two pages; yield its address."""
     folder = tmp_path / "site"
     folder.mkdir()
     for name in ("same", "other"):
@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> Iterator[str]:
 
 
 def crawl(folder: Path, name: str, *arguments: str) -> Path:
-    """Fetch pages with wget, and return the WARC that it wrote."""
+    """Fetch pages with wget; return the WARC that it wrote."""
     command = ["wget", "-q", "-e", "robots=off", "-O", str(folder / "body"), "--warc-file", name]
     subprocess.run([*command, *arguments], cwd=folder, check=True, timeout=60)
     return folder / f"{name}.warc.gz"

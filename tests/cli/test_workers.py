@@ -1,4 +1,4 @@
-"""The processes behind `nwx cdx-server`: one that dies is replaced, all see what is written."""
+"""Worker processes of `nwx cdx-server`: dead ones are replaced, all see new writes."""
 
 import os
 import re
@@ -22,7 +22,7 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Server:
-    """A running server of several workers."""
+    """A running server with several workers."""
 
     def __init__(self, process: "subprocess.Popen[str]", address: str) -> None:
         self.process = process
@@ -33,7 +33,7 @@ class Server:
         return worker_ids(self.process.pid)
 
     def ask(self, path: str, data: bytes | None = None) -> str:
-        """Return an answer; every question comes by a connection of its own."""
+        """Return a response; every request uses a new connection."""
         headers = {"Authorization": f"Bearer {TOKEN}"}
         request = urllib.request.Request(f"{self.address}{path}", data, headers)
         with OPENER.open(request, timeout=60) as answer:
@@ -41,7 +41,7 @@ class Server:
         return found
 
     def wait_for_others(self, before: set[int]) -> None:
-        """Wait until there are as many workers as before, and one of these is not there."""
+        """Wait until there are as many workers as before, and one of the old ones is gone."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
             now = self.workers()

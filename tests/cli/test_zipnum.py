@@ -1,4 +1,4 @@
-"""nwx zipnum from the command line."""
+"""nwx zipnum on the command line."""
 
 import gzip
 from pathlib import Path

@@ -4,6 +4,6 @@ import psutil
 
 
 def worker_ids(pid: int) -> set[int]:
-    """Return the ids of its workers, which are forked by a child of the service."""
+    """Return the ids of a service's workers, which are forked by a child of the service."""
     children = psutil.Process(pid).children()
     return {worker.pid for child in children for worker in child.children()}

@@ -1,4 +1,4 @@
-"""Sends commands with redis-py to two servers; run by a Python that has its newest version.
+"""Sends commands to two servers by redis-py, in a Python with its newest version.
 
 Reads `[[port, port], [[argument, …], …]]`, arguments in hex, as JSON from standard input; writes
 a list of the answers of each port, with strings in hex.
@@ -14,7 +14,7 @@ _AT_ONCE = 40
 
 
 def plain(answer: Any) -> Any:
-    """Return an answer as JSON has it."""
+    """Return an answer in JSON-compatible types."""
     if isinstance(answer, bytes):
         return answer.hex()
     if isinstance(answer, list):

@@ -1,4 +1,4 @@
-"""A real redis-server and ours, and a client that sees every byte of the answers."""
+"""A real redis-server, nwx dedup-server, and a client that returns the raw bytes of answers."""
 
 import os
 import re
@@ -17,7 +17,7 @@ REDIS_SERVER = os.environ.get("NWX_TEST_REDIS") or shutil.which("redis-server") 
 
 
 class RawClient:
-    """Sends commands, and returns answers as they are sent."""
+    """Sends commands and returns the raw answers."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -39,12 +39,12 @@ class RawClient:
         return self.pipeline([arguments])[0]
 
     def pipeline(self, commands: list[tuple[bytes, ...]]) -> list[bytes]:
-        """Return the answers to commands that are sent together."""
+        """Return the answers to pipelined commands."""
         self.send(b"".join(map(command_bytes, commands)))
         return [self.read() for _ in commands]
 
     def read(self) -> bytes:
-        """Return one answer; b"" where the connection was closed."""
+        """Return one answer; b"" if the connection was closed."""
         line = self._file.readline()
         kind, number = line[:1], line[1:-2]
         if kind == b"$" and number != b"-1":
@@ -55,14 +55,14 @@ class RawClient:
 
 
 def command_bytes(arguments: tuple[bytes, ...]) -> bytes:
-    """Return a command as clients send it."""
+    """Return a command in the form that clients send."""
     items = b"".join(b"$%d\r\n%b\r\n" % (len(one), one) for one in arguments)
     return b"*%d\r\n%b" % (len(arguments), items)
 
 
 @contextmanager
 def redis_server(folder: Path) -> Iterator[int]:
-    """Run a real redis-server; give its port."""
+    """Run a real redis-server; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     arguments = ["--port", str(port), "--save", "", "--dir", str(folder)]
@@ -79,7 +79,7 @@ def redis_server(folder: Path) -> Iterator[int]:
 
 
 class DedupServer:
-    """A running `nwx dedup-server`; `port` is where it answers."""
+    """A running `nwx dedup-server`; `port` is the port it listens on."""
 
     def __init__(self, archive: Path | str, *arguments: str, **variables: str) -> None:
         self.process = subprocess.Popen(
@@ -95,12 +95,12 @@ class DedupServer:
         self.port = int(found[1])
 
     def kill(self) -> None:
-        """End it as a power failure would."""
+        """Kill it like a power failure."""
         self.process.kill()
         self.process.communicate()
 
     def end(self) -> str:
-        """End it as Ctrl-C does; return what it reported."""
+        """End it as Ctrl-C does; return its report."""
         self.process.send_signal(signal.SIGINT)
         err = self.process.communicate(timeout=60)[1]
         assert self.process.returncode == 0, (self.process.returncode, err)
@@ -109,7 +109,7 @@ class DedupServer:
 
 @contextmanager
 def dedup_server(archive: Path | str, *arguments: str, **variables: str) -> Iterator[int]:
-    """Run `nwx dedup-server` on an archive; give its port. It must report nothing."""
+    """Run `nwx dedup-server` on an archive; yield its port. It must report nothing."""
     server = DedupServer(archive, *arguments, **variables)
     try:
         yield server.port
@@ -119,7 +119,7 @@ def dedup_server(archive: Path | str, *arguments: str, **variables: str) -> Iter
 
 
 def own_client(name: str) -> list[str]:
-    """Return the command of a program that sends commands with a client of Redis."""
+    """Return the command of a program that sends commands through a Redis client library."""
     folder = Path(__file__).parent
     if name == "redis-py":
         return [str(prepare(REDIS_PY)), str(folder / "redis_py_client.py")]

@@ -1,4 +1,4 @@
-"""nwx as a crawl meets it: a watch, and a service that is asked."""
+"""nwx next to a crawl: a watch, and a service that crawlers query."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from tests.cli.conftest import COMMAND, environment, run_nwx
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An archive, and the folder that crawls into it are in."""
+    """An archive, and the folder of the crawls loaded into it."""
 
     engine: str
     folder: Path
@@ -20,7 +20,7 @@ class Place:
 
     @contextmanager
     def started(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-        """Run a command until the end of the block, and end it cleanly."""
+        """Run a command during the block, and end it cleanly."""
         with subprocess.Popen(
             [COMMAND, *arguments],
             env=environment(self.engine, PYTHONUNBUFFERED="1", **self.settings),
@@ -38,11 +38,11 @@ class Place:
 
     @contextmanager
     def served(self, *options: str) -> Iterator[str]:
-        """Give the address of `nwx serve`."""
+        """Yield the address of `nwx serve`."""
         with self.started("serve", "--port", "0", "--no-replay", *options) as process:
             assert process.stdout is not None
             yield process.stdout.readline().partition(" at ")[2].split()[0].rstrip("/")
 
     def load(self, folder: Path) -> None:
-        """Load what a crawl has written."""
+        """Load the files written by a crawl."""
         run_nwx(self.engine, "watch", folder, "--once", "--settle", 0, **self.settings)

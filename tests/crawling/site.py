@@ -1,4 +1,4 @@
-"""A web site to be crawled, and a crawler that goes through a proxy."""
+"""A web site to crawl, and a crawler that uses a proxy."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urljoin
 
 HOST = "127.0.0.2"
-"""Not 127.0.0.1, which warcprox refuses to fetch from."""
+"""Not 127.0.0.1, as warcprox refuses to fetch from it."""
 CHANGING = ("/news", "/counter")
 _LINK = re.compile(rb'(?:href|src)="([^"]+)"')
 
@@ -28,7 +28,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -39,7 +39,7 @@ class _Server(ThreadingHTTPServer):
         self.pages, self.crawl = pages, 1
 
     def page(self, path: str) -> tuple[str, bytes]:
-        """Return the type and content of a page; b"" where there is none."""
+        """Return the type and content of a page; b"" if there is none."""
         if path == "/":
             links = [f"/{n}" for n in range(self.pages)] + [f"/{n}.png" for n in range(self.pages)]
             links += ["/copy", "/search?q=a&p=2", *CHANGING]
@@ -55,7 +55,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def _noise(seed: str, size: int) -> bytes:
-    """Return bytes that cannot be compressed, always the same for a seed."""
+    """Return incompressible bytes, reproducible from a seed."""
     return hashlib.shake_128(seed.encode()).digest(size)
 
 
@@ -66,14 +66,14 @@ class Site:
         self._server = server
         self.home = f"http://{HOST}:{server.server_address[1]}/"
         self.urls = 2 * server.pages + 5
-        """How many pages and images there are."""
+        """The number of pages and images."""
 
     def change(self) -> None:
-        """Give those of CHANGING other contents."""
+        """Change the content of the pages in CHANGING."""
         self._server.crawl += 1
 
     def crawl(self, proxy: str) -> int:
-        """Fetch all pages through a proxy; return how many."""
+        """Fetch all pages through a proxy; return their number."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
         waiting, seen = [self.home], {self.home}
         while waiting:
@@ -92,7 +92,7 @@ class Site:
 
 @contextmanager
 def running_site(pages: int) -> Iterator[Site]:
-    """Give a site with so many pages, and as many images."""
+    """Yield a site with `pages` pages and as many images."""
     with _Server(pages) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()

@@ -1,4 +1,4 @@
-"""The real Scrapy, as a process that runs the spider of topic_spider.py."""
+"""The real Scrapy as a process that runs the spider of topic_spider.py."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ _SECONDS = 60
 def running_spider(
     version: str, seeds: Sequence[str], folder: Path, proxy: str = "", **settings: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a spider until the end of the block, and end it cleanly unless it was killed."""
+    """Run a spider during the block, and end it cleanly unless it was killed."""
     command = [str(prepare(version)), "-m", "scrapy", "runspider", str(_SPIDER)]
     command += ["-a", f"seeds={' '.join(seeds)}"]
     for name, value in settings.items():

@@ -1,4 +1,4 @@
-"""What the tests of steered crawls share."""
+"""Helpers shared by the tests of steered crawls."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ TOKEN = "only-on-loopback"
 
 
 def written_specification(site: TopicSite, folder: Path) -> Path:
-    """Return a file with what a crawl of the site is about."""
+    """Return a file with the crawl specification of the site."""
     path = folder / f"{CRAWL}.toml"
     path.write_text(write_specification(site.made.specification(CRAWL), "toml"), encoding="utf-8")
     return path

@@ -1,8 +1,8 @@
-"""A real crawler asks the real service, and does not write again what is held.
+"""A real crawler queries the real service, and does not store duplicates again.
 
-A site is crawled twice through warcprox. What the first crawl wrote is
-loaded by `nwx watch` as warcprox closes it; in the second, warcprox asks
-`nwx serve` about each page and writes revisits of those that are the same.
+A site is crawled twice through warcprox. `nwx watch` loads the output of the first crawl as
+warcprox closes its files; in the second, warcprox asks `nwx serve` about each page and writes
+revisits of unchanged ones.
 """
 
 import json
@@ -34,7 +34,7 @@ PAGES = 12
 
 
 ENGINES = {"hex": ("elastic",), "base32": ("embedded",)}
-"""The engines that a crawl with each spelling of digests is tried on."""
+"""The engines on which each spelling of digests is tested."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 def crawl(place: Place, site: Site, name: str, *options: str, failing_hosts: bool = False) -> None:
-    """Crawl a site through warcprox while `nwx watch` loads what it writes."""
+    """Crawl a site through warcprox while `nwx watch` loads its files."""
     incoming, done = place.folder / "incoming", place.folder / name
     incoming.mkdir(exist_ok=True)
     watching = ("watch", str(incoming), "--completed", str(done), "--interval", "0.1", "--json")
@@ -144,7 +144,7 @@ def test_a_crawl_goes_on_while_the_service_is_away(tmp_path: Path) -> None:
 
 
 def _the_service_agrees(service: str, site: Site) -> None:
-    """Ask as other crawlers do: by digest, for any URL."""
+    """Query like other crawlers: by digest, for any URL."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def ask(**asked: str) -> Any:

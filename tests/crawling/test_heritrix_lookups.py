@@ -1,6 +1,6 @@
-"""A real Heritrix asks the CDX server for what is held, and goes on crawling where it is away.
+"""A real Heritrix looks up duplicates in the CDX server, and keeps crawling while it is down.
 
-As docs/crawling.md sets it up, with the processor of heritrix-contrib.
+Set up as in docs/crawling.md, with the processor of heritrix-contrib.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ _CHAIN = (
 
 
 def made_job(heritrix: Heritrix, name: str, site: Site, service: str) -> HeritrixJob:
-    """Make a job that looks up at a service what it fetches."""
+    """Create a job that looks up its fetches in a service."""
     job = heritrix.make_job(name, [site.home])
     beans = job.folder / "crawler-beans.cxml"
     text = beans.read_text(encoding="utf-8").replace(*_CHAIN)
@@ -38,7 +38,7 @@ def made_job(heritrix: Heritrix, name: str, site: Site, service: str) -> Heritri
 
 
 def ended(job: HeritrixJob, site: Site) -> Counter[str]:
-    """Return how many captures of a site a job has written, when it has fetched everything."""
+    """Return the number of captures of a site by kind, once a job has fetched everything."""
     wait_until(lambda: job.state in ("", "EMPTY", "FINISHED"), f"{job.name} is crawled")
     job.end()
     captures = captures_of(job.folder / "latest" / "warcs")
@@ -56,7 +56,7 @@ def test_heritrix_goes_on_while_nwx_is_away_and_writes_revisits(
         first = made_job(heritrix, "first", site, service)
         first.launch()
         log = first.folder / "latest" / "logs" / "crawl.log"
-        # Heritrix asks three times, five seconds apart, and then goes on.
+        # Heritrix tries three times, five seconds apart, and then goes on.
         wait_until(lambda: log.exists() and bool(log.read_bytes()), "the first URL is crawled")
         with place.served("--port", service.rpartition(":")[2]):
             assert ended(first, site) == {"response": urls}

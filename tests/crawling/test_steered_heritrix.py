@@ -1,4 +1,4 @@
-"""A real Heritrix, steered: `nwx watch --steer` reads what it writes, `nwx heritrix` feeds it."""
+"""A steered real Heritrix: `nwx watch --steer` reads its files, `nwx heritrix` feeds it."""
 
 import subprocess
 from collections import Counter
@@ -34,13 +34,13 @@ STEERED = {
     "actionDirectory__initialDelaySeconds": "1",
     "actionDirectory__delaySeconds": "1",
 }
-"""What a job has that follows no links by itself (docs/steering.md)."""
+"""Settings of a job that follows no links on its own (docs/steering.md)."""
 AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """A steered crawl that is over: what its site was asked, in order, and its archive."""
+    """A finished steered crawl: the requests to its site in order, and its archive."""
 
     fetched: list[str]
     quarter: int
@@ -57,7 +57,7 @@ Process: TypeAlias = "subprocess.Popen[str]"
 def steering(
     place: Place, job: HeritrixJob, specification: Path
 ) -> Iterator[list["subprocess.Popen[str]"]]:
-    """Steer a job until the end of the block; give the processes that do."""
+    """Steer a job during the block; yield the steering processes."""
     watching = ["watch", str(job.folder), "--steer", str(specification), "--interval", "0.2"]
     feeding = ["heritrix", str(job.folder), "--crawl", CRAWL, "--ahead", str(AHEAD)]
     with (
@@ -69,7 +69,7 @@ def steering(
 
 @pytest.fixture(scope="module")
 def alone(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> int:
-    """How many of the first pages are relevant in a crawl by Heritrix alone."""
+    """The number of relevant pages among the first ones of a crawl by Heritrix alone."""
     with running_topic_site() as site:
         everywhere = tmp_path_factory.mktemp("alone") / "everywhere.txt"
         everywhere.write_text("".join(f"{url}/\n" for url in site.made.addresses.values()))
@@ -84,7 +84,7 @@ def alone(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> int:
 
 @pytest.fixture(scope="module")
 def crawled(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    """A steered crawl in which Heritrix and both processes of nwx are killed on the way."""
+    """A steered crawl in which Heritrix and both processes of nwx are killed midway."""
     folder = tmp_path_factory.mktemp("steered")
     place = Place(str(folder / "archive"), folder, {})
     with running_topic_site() as site:
@@ -109,7 +109,7 @@ def crawled(heritrix: Heritrix, tmp_path_factory: pytest.TempPathFactory) -> Cra
 
 
 def finish(place: Place, job: Path, specification: Path) -> None:
-    """Read what is left in the files of a job, and tell the queue what was fetched."""
+    """Read the rest of a job's files, and report the fetched URLs to the queue."""
     folder = JobFolder(job)
     folder.close_abandoned(folder.launch)
     watch = ("watch", job, "--steer", specification, "--once", "--settle", 0)
@@ -131,7 +131,7 @@ def test_steered_finds_twice_as_much(
 
 
 def test_the_simulator_agrees_with_the_crawls(alone: int, crawled: Crawled, tmp_path: Path) -> None:
-    """Of the whole web as of the files of the crawl: steering finds about as much more."""
+    """On the whole web as on the files of the crawl, steering finds about as much more."""
     found = set(crawled.fetched[: crawled.quarter]) & crawled.made.relevant
     run_nwx(tmp_path / "archive", "import", "--quiet", write_topic_warc(tmp_path))
     specification = TopicPages().specification(CRAWL)
@@ -168,7 +168,7 @@ def test_a_kill_loses_no_page_and_no_link(crawled: Crawled) -> None:
 
 
 def test_a_monitor_counts_each_line_and_each_capture_once(crawled: Crawled) -> None:
-    """Of both launches, the first of which was killed."""
+    """Of both launches, including the killed one."""
     log = crawled.job / "latest" / "logs" / "crawl.log"
     monitor = ("monitor", CRAWL, "--crawl-log", log, "--once", "--json")
     report = run_nwx(crawled.engine, *monitor).json
@@ -182,7 +182,7 @@ def test_a_monitor_counts_each_line_and_each_capture_once(crawled: Crawled) -> N
     with open_engine(Settings(crawled.engine), read_only=True) as engine:
         stored = [each for each, _ in engine.captures_since("") if each.url.startswith("http")]
     assert report["archived"] == len(stored)
-    # Heritrix was killed between writing pages and logging them, or the other way round.
+    # Heritrix was killed between writing pages and logging them, or vice versa.
     assert abs(len(stored) - answered) <= 3 * AHEAD
     assert report["problems_total"] <= 1, "a line that was cut by the kill"
 

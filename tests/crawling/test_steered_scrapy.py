@@ -1,4 +1,4 @@
-"""A real Scrapy, steered: warcprox writes what it fetches, `nwx watch --steer` reads that."""
+"""A steered real Scrapy: warcprox writes its fetches, `nwx watch --steer` reads the files."""
 
 from pathlib import Path
 
@@ -19,15 +19,15 @@ pytestmark = pytest.mark.xdist_group("scrapy")
 
 
 ROLLING = ("--size", "1", "--dedup-db-file", "/dev/null")
-"""A file a page: warcprox looks every 20 seconds only whether a file has been idle."""
+"""One file per page: warcprox checks only every 20 seconds whether a file has been idle."""
 
 OFTEN = ("--interval", "0.2", "--settle", "0.2")
 NO_DELAY = ("--queue-delay", "0", "--queue-in-flight", "0")
-"""Instead of the usual page a second of each host."""
+"""Replaces the default of one page per second and host."""
 
 
 def settings_of(service: str) -> dict[str, str]:
-    """Return the settings of a spider that nwx steers."""
+    """Return the settings of a spider steered by nwx."""
     return {
         "SCHEDULER": "nwx.steering.adapters.scrapy_scheduler.QueueScheduler",
         "NWX_QUEUE": service,
@@ -39,7 +39,7 @@ def settings_of(service: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> int:
-    """How many of the first pages are relevant in a crawl by Scrapy alone, breadth first."""
+    """The relevant pages among the first ones of a breadth-first crawl by Scrapy alone."""
     folder = tmp_path_factory.mktemp("alone")
     with running_topic_site() as site:
         with running_spider(SCRAPY[-1], site.made.seeds, folder):
@@ -99,7 +99,7 @@ def test_a_spider_that_is_killed_loses_no_url(version: str, tmp_path: Path) -> N
 
 
 def fill(place: Place, urls: list[str]) -> None:
-    """Put URLs into the queue, the first with the highest priority."""
+    """Add URLs to the queue, the first with the highest priority."""
     with open_engine(Settings(place.engine)) as engine:
         engine.create()
         engine.crawl_queue().put(

@@ -1,4 +1,4 @@
-"""The made web is the same every time, can be reached, and has its traps."""
+"""The synthetic web is reproducible and reachable, and has its traps."""
 
 import re
 import urllib.request

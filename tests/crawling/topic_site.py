@@ -1,4 +1,4 @@
-"""The made web of benchmarks/topic_pages.py, served: each site at an address of its own."""
+"""The synthetic web of benchmarks/topic_pages.py, served with each site at a separate address."""
 
 import errno
 import threading
@@ -25,7 +25,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -37,17 +37,17 @@ class _Server(ThreadingHTTPServer):
 
 
 class TopicSite:
-    """The running sites, and what was asked of them."""
+    """The running sites, and their requests."""
 
     def __init__(self) -> None:
         self.made = TopicPages()
         self.fetched: list[str] = []
-        """The URLs of the pages that were answered, in that order, without stylesheets."""
+        """The URLs of the served pages in order, without style sheets."""
         self._lock = threading.Lock()
 
     @property
     def quarter(self) -> int:
-        """A quarter of the pages, traps not counted."""
+        """A quarter of the number of pages, traps not counted."""
         return len(self.made.pages) // 4
 
     def answer(self, host: str, path: str) -> tuple[int, str, bytes]:
@@ -62,14 +62,14 @@ class TopicSite:
         return 200, "text/html; charset=utf-8", body
 
     def relevant_of(self, count: int) -> int:
-        """Return how many of the first `count` pages that were fetched are relevant, each once."""
+        """Count the distinct relevant pages among the first `count` fetched ones."""
         with self._lock:
             return len(set(self.fetched[:count]) & self.made.relevant)
 
 
 @contextmanager
 def running_topic_site() -> Iterator[TopicSite]:
-    """Serve all sites, at 127.0.0.11 and following, on one port."""
+    """Serve all sites, from 127.0.0.11 on, on one port."""
     site = TopicSite()
     with ExitStack() as stack:
         servers = [stack.enter_context(server) for server in _servers(site)]
@@ -82,7 +82,7 @@ def running_topic_site() -> Iterator[TopicSite]:
 
 
 def _servers(site: TopicSite) -> list[_Server]:
-    """Return a server for each site, all on a port that is free at all addresses."""
+    """Return a server for each site, all on one port that is free on all addresses."""
     for _ in range(20):
         servers: list[_Server] = []
         try:

@@ -1,4 +1,4 @@
-"""A spider for the tests, run by `scrapy runspider` in an environment with Scrapy alone."""
+"""A spider for tests, run by `scrapy runspider` in an environment with Scrapy alone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import scrapy
 
 
 class TopicSpider(scrapy.Spider):
-    """Follows all links, breadth first; with the scheduler of nwx that one decides instead."""
+    """Follows all links breadth-first, or in the order of nwx's scheduler if that is set."""
 
     name = "topic"
     custom_settings = {  # noqa: RUF012

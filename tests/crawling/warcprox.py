@@ -1,4 +1,4 @@
-"""The real warcprox, as a process."""
+"""The real warcprox as a process."""
 
 import re
 import signal
@@ -17,10 +17,10 @@ _SECONDS = 60
 
 @contextmanager
 def warcprox(folder: Path, *options: str, failing_hosts: bool = False) -> Iterator[str]:
-    """Run warcprox and give the address of the proxy; in the end all it wrote is in `folder`.
+    """Run warcprox and yield the address of the proxy; afterwards all its output is in `folder`.
 
-    It logs a traceback for each host that it cannot reach, and is to log no
-    other: with `failing_hosts`, tracebacks are not looked at.
+    It logs a traceback for each host that it cannot reach, and must log no other; with
+    `failing_hosts`, tracebacks are ignored.
     """
     state = Path(tempfile.mkdtemp(prefix="warcprox-", dir=folder.parent))
     log = state / "log"

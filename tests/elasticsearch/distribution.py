@@ -1,4 +1,4 @@
-"""The files of an Elasticsearch, with the token filters that it lacks."""
+"""The files of an Elasticsearch, plus the token filters that it lacks."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ _SERVER = f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{VERSION
 
 
 def prepare(cache: Path = CACHE) -> Path:
-    """Return the folder of a server that is ready to run, made below `cache` if missing."""
+    """Return the folder of a server ready to run, created below `cache` if missing."""
     return downloads.prepared(cache, _SERVER, PLUGIN_SOURCE, _add_plugin)
 
 

@@ -1,4 +1,4 @@
-"""Servers from Maven Central: downloaded, unpacked, their plugins compiled."""
+"""Servers from Maven Central: downloaded and unpacked, with compiled plugins."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ PLUGIN = "plugins/nwx-analysis/plugin.jar"
 
 
 class DistributionError(Exception):
-    """A server that could not be downloaded or put together."""
+    """A server that could not be downloaded or assembled."""
 
 
 def prepared(
@@ -26,11 +26,11 @@ def prepared(
     parts: Sequence[str] = (),
     last: str = PLUGIN,
 ) -> Path:
-    """Return the folder of a server with its plugin, made below `cache` if missing.
+    """Return the folder of a server with its plugin, created below `cache` if missing.
 
-    `add_plugin` gets the folder of the server and that of the parts, artifacts like the server.
-    `last` is a file that is there once it is complete. A `plugin` of other source text gets a
-    folder of its own.
+    `add_plugin` takes the folder of the server and that of the parts, artifacts like the server.
+    `last` is a file that exists once the folder is complete. A `plugin` with other source text gets
+    a separate folder.
     """
     _, name, version, _ = artifact.split(":")
     home = cache / f"{name}-{version}-{crc32(plugin.read_bytes()):08x}"
@@ -52,14 +52,14 @@ def prepared(
 def _unpack(archive: Path, home: Path) -> Path:
     with zipfile.ZipFile(archive) as files:
         files.extractall(home.parent)
-    # zipfile leaves modes out; the server may run as another user than the one who unpacks
+    # zipfile drops file modes, and the server may run as another user
     for path in [home, *home.rglob("*")]:
         path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
     return home
 
 
 def add_jar(home: Path, jdk: Path, release: int, source: Path) -> Path:
-    """Compile a plugin against a server's libraries and put it there; return its folder."""
+    """Compile a plugin against a server's libraries and install it; return its folder."""
     plugin = home / "plugins" / "nwx-analysis"
     plugin.mkdir(mode=0o755, parents=True)
     with tempfile.TemporaryDirectory() as classes:
@@ -82,7 +82,7 @@ def add_jar(home: Path, jdk: Path, release: int, source: Path) -> Path:
 
 
 def run(*command: str) -> None:
-    """Run a command; raises DistributionError where it fails."""
+    """Run a command; raise DistributionError if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise DistributionError(

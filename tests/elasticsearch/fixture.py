@@ -21,8 +21,8 @@ _OWN_RUN = uuid.uuid4().hex
 def elasticsearch_url() -> Iterator[str]:
     """The address of a real Elasticsearch: NWX_TEST_ELASTICSEARCH, or one started for this run.
 
-    Processes of one run (pytest-xdist) share the server. It may hold indices
-    of others: take a prefix of your own and remove what you made.
+    Workers of one run (pytest-xdist) share the server. It may contain other indices: use a unique
+    prefix and remove your indices.
     """
     with _server(ELASTICSEARCH) as address:
         yield address
@@ -30,7 +30,7 @@ def elasticsearch_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def opensearch_url() -> Iterator[str]:
-    """The address of a real OpenSearch as an engine: NWX_TEST_OPENSEARCH, or one started."""
+    """The address of a real OpenSearch as engine: NWX_TEST_OPENSEARCH, or one started."""
     with _server(OPENSEARCH) as address:
         yield f"opensearch+{address}"
 

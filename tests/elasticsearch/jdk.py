@@ -1,4 +1,4 @@
-"""The JDK that the test server runs on and its plugin is compiled with."""
+"""The JDK that runs the test server and compiles its plugin."""
 
 import os
 import re
@@ -16,13 +16,13 @@ _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 
 
 class JdkError(Exception):
-    """No JDK that is new enough."""
+    """No JDK of a suitable version."""
 
 
 def find_jdk(oldest: int = OLDEST, newest: int | None = None) -> Path:
-    """Return the home of a JDK of one of these versions; None is any that is new enough.
+    """Return the home of a JDK in this version range; `newest` None sets no upper bound.
 
-    Looks at ES_JAVA_HOME, JAVA_HOME, then at what is installed, newest first.
+    Checks ES_JAVA_HOME, JAVA_HOME, then installed JDKs, newest first.
     """
     tried: list[str] = []
     for home in _candidates():

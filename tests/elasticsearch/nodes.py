@@ -1,4 +1,4 @@
-"""A real Elasticsearch of three nodes, of which tests kill one and start it again."""
+"""A real Elasticsearch with three nodes, which tests kill and restart."""
 
 import json
 import os
@@ -40,7 +40,7 @@ action.auto_create_index: false
 
 
 class Node:
-    """One node: its files stay when its process is killed."""
+    """A node; its files remain after its process is killed."""
 
     def __init__(self, name: str, home: Path, folder: Path, http: int) -> None:
         self.name = name
@@ -49,7 +49,7 @@ class Node:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the node; it is part of the cluster some seconds later."""
+        """Start the node; it joins the cluster some seconds later."""
         environment = {"ES_JAVA_HOME": str(find_jdk()), "ES_PATH_CONF": f"{self._folder}/config"}
         options = f"-Xms{HEAP} -Xmx{HEAP} -XX:TieredStopAtLevel=1"
         environment |= {"ES_TMPDIR": f"{self._folder}/tmp", "ES_JAVA_OPTS": options}
@@ -67,24 +67,24 @@ class Node:
             )
 
     def kill(self) -> None:
-        """End the process as a power cut does."""
+        """Kill the process like a power failure."""
         if self._process is not None:
-            with suppress(ProcessLookupError):  # it ended by itself
+            with suppress(ProcessLookupError):  # it has already ended
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 
     def has_ended(self) -> bool:
-        """Tell whether the process ended though nobody killed it."""
+        """Return whether the process ended without being killed."""
         return self._process is not None and self._process.poll() is not None
 
     def log(self) -> str:
-        """Return the end of what the node printed."""
+        """Return the end of the node's output."""
         return (self._folder / "console.log").read_text("utf-8", "replace")[-3000:]
 
 
 class Cluster:
-    """The nodes; the first is never killed, so that it can be asked."""
+    """The nodes; the first one is never killed, so that it can always be queried."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
@@ -96,7 +96,7 @@ class Cluster:
             return json.load(answer)
 
     def wait(self, nodes: int = NODES, status: str = "green") -> None:
-        """Wait until there are so many nodes, and all shards are where they shall be."""
+        """Wait until there are `nodes` nodes, and shards are allocated according to `status`."""
         path = f"/_cluster/health?wait_for_nodes={nodes}&wait_for_status={status}&timeout=5s"
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
@@ -111,9 +111,9 @@ class Cluster:
         raise ServerError(f"the cluster is not {status}: {self.nodes[0].log()}")
 
     def holder(self, index: str) -> Node:
-        """Return a node, not the first, that holds a primary shard of an index.
+        """Return a node, not the first, that has a primary shard of an index.
 
-        Where only the first does, after others were killed, one is handed to its copy.
+        If only the first has one, after kills of others, a replica is promoted.
         """
         for _ in range(2):
             copies = self.get(f"/_cat/shards/{index}?format=json&h=index,shard,node,prirep")
@@ -138,7 +138,7 @@ class Cluster:
 
 @contextmanager
 def three_nodes() -> Iterator[Cluster]:
-    """Give a cluster of three nodes that ends with this process."""
+    """Yield a cluster of three nodes that ends with this process."""
     home = prepare()
     folder = Path(tempfile.mkdtemp(prefix="nwx-elasticsearch-nodes-"))
     nodes: list[Node] = []
@@ -193,10 +193,10 @@ def _write_files(home: Path, folder: Path, configuration: str) -> None:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Return free ports that no other program is given by chance while the nodes start."""
+    """Return free ports that other programs are unlikely to be assigned while the nodes start."""
     found: list[int] = []
     while len(found) < number:
-        port = random.randrange(15_000, 30_000)  # below those that systems choose
+        port = random.randrange(15_000, 30_000)  # below the ephemeral port range
         with socket.socket() as one, suppress(OSError):
             one.bind(("127.0.0.1", port))
             found += [port] if port not in found else []

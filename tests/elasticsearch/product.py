@@ -1,20 +1,20 @@
-"""What the test servers of Elasticsearch and OpenSearch differ in."""
+"""Differences between the test servers of Elasticsearch and OpenSearch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 FRUGAL = "-XX:TieredStopAtLevel=1"
-"""A server that lives for some minutes is compiled once only: it takes a fifth less processor."""
+"""Minimal JIT compilation: a server that lives for minutes takes a fifth less CPU time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
     """A search server that the tests can run.
 
-    `prepare` returns the folder of one that is ready to run, `find_jdk` the
-    JDK for it. `variable` is how the names of its environment variables
-    begin; `settings` are lines of its configuration beyond those of all.
+    `prepare` returns the folder of one that is ready to run, `find_jdk` its JDK. `variable` is the
+    prefix of its environment variables; `settings` are configuration lines in addition to the
+    common ones.
     """
 
     name: str

@@ -1,12 +1,11 @@
 """A real Elasticsearch or OpenSearch for the tests.
 
-    python -m tests.elasticsearch.server prepare [PRODUCT]  download it and put it together
+    python -m tests.elasticsearch.server prepare [PRODUCT]  download and assemble it
     python -m tests.elasticsearch.server run [PRODUCT]      run it in the foreground
 
-The tests share one server (`running`). A supervisor, a process of its own,
-starts the server and holds on to it until nobody holds the lock of its
-state folder any more: locks end with their processes, so that the server
-also ends when the tests are killed.
+The tests share one server (`running`). A supervisor, a separate process, starts the server and
+keeps it running until no process holds the lock of its state folder: locks end with their
+processes, so that the server also ends if the tests are killed.
 """
 
 import argparse
@@ -60,7 +59,7 @@ class ServerError(Exception):
 
 @contextmanager
 def running(state: Path, product: Product = ELASTICSEARCH) -> Iterator[str]:
-    """Give the address of a server that all processes with the same `state` folder share."""
+    """Yield the address of a server shared by all processes with the same `state` folder."""
     lock = _hold(state)
     supervisor = None
     try:
@@ -77,7 +76,7 @@ def running(state: Path, product: Product = ELASTICSEARCH) -> Iterator[str]:
 
 
 def _hold(state: Path) -> IO[str]:
-    """Take part in the lock of a state folder that no supervisor is just about to remove."""
+    """Return a shared lock of a state folder that no supervisor is about to remove."""
     path = state / "users.lock"
     while True:
         state.mkdir(parents=True, exist_ok=True)
@@ -122,7 +121,7 @@ def _wait_for_address(state: Path) -> str:
 
 
 def supervise(state: Path, product: Product) -> None:
-    """Run a server until nobody holds the lock of the state folder."""
+    """Run a server until no process holds the lock of the state folder."""
     with (state / "users.lock").open("a") as lock:
         try:
             with node(product) as address:
@@ -135,7 +134,7 @@ def supervise(state: Path, product: Product) -> None:
 
 
 def _publish(path: Path, text: str) -> None:
-    """Write a file that others see whole or not at all."""
+    """Write a file atomically."""
     new = path.with_suffix(".new")
     new.write_text(text, encoding="utf-8")
     new.rename(path)
@@ -151,9 +150,9 @@ def _wait_for_lock(lock: IO[str]) -> None:
 
 @contextmanager
 def node(product: Product = ELASTICSEARCH, *, frugal: bool = True) -> Iterator[str]:
-    """Run a server of one node on free ports and give its address; it ends with this process.
+    """Run a single-node server on free ports and yield its address; it ends with this process.
 
-    One that is not `frugal` is compiled as its makers intend: for benchmarks.
+    Unless `frugal`, it is compiled with the vendor's settings: for benchmarks.
     """
     home = product.prepare()
     folder = Path(tempfile.mkdtemp(prefix=f"nwx-{product.name}-node-", dir=_in_memory()))
@@ -169,7 +168,7 @@ def node(product: Product = ELASTICSEARCH, *, frugal: bool = True) -> Iterator[s
 
 
 def _in_memory() -> str | None:
-    """Return a folder in memory if there is one with room: servers sync each write to disk."""
+    """Return a folder in memory if there is one with room, as servers sync each write to disk."""
     shared = Path("/dev/shm")
     if shared.is_dir() and os.access(shared, os.W_OK | os.X_OK):
         return str(shared) if shutil.disk_usage(shared).free > _ROOM else None
@@ -184,7 +183,7 @@ def _start(
     shutil.copytree(home / "config", folder / "config")
     options = folder / "config" / "jvm.options"
     kept = [line for line in options.read_text().splitlines() if "-Xlog:gc" not in line]
-    options.write_text("\n".join(kept) + "\n")  # a log that nobody reads, in a folder of others
+    options.write_text("\n".join(kept) + "\n")  # an unread log in a shared folder
     (folder / "config" / f"{product.name}.yml").write_text(
         _CONFIGURATION.format(folder=folder) + product.settings, encoding="utf-8"
     )
@@ -207,14 +206,14 @@ def _start(
 
 
 def readable_by_all(home: Path, folder: Path) -> Path:
-    """Return the server's folder, or a copy of it where other users cannot reach it."""
+    """Return the server's folder, or a copy if other users cannot access it."""
     if all(path.stat().st_mode & 0o005 == 0o005 for path in [home, *home.resolve().parents]):
         return home
     return Path(shutil.copytree(home, folder / "home"))
 
 
 def end_with_parent() -> None:
-    """Let a process that is being started get SIGTERM when the one that starts it ends."""
+    """Make a starting process receive SIGTERM when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""An Elasticsearch of three nodes of which one is killed: answers are exact, or an error."""
+"""An Elasticsearch with three nodes, one of which is killed: answers are exact, or an error."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def folder(files: list[Path], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The same archive in a folder, without any server."""
+    """The same archive in a folder, without a server."""
     archive = str(tmp_path_factory.mktemp("folder") / "archive")
     run_nwx(archive, "import", *files)
     run_nwx(archive, "build-facets", "--min-captures", 1)
@@ -98,7 +98,7 @@ def start(address: str, *arguments: object, **more: str) -> "subprocess.Popen[by
 
 
 def finished(process: "subprocess.Popen[bytes]") -> int:
-    """Wait for the end of a command, which says why where it fails."""
+    """Wait for the end of a command, and show its error if it fails."""
     _, err = process.communicate(timeout=240)
     assert process.returncode == 0 or b"nwx: " in err
     assert b"Traceback" not in err
@@ -106,7 +106,7 @@ def finished(process: "subprocess.Popen[bytes]") -> int:
 
 
 class Searches:
-    """Searches with the join of dates, one after the other, in a thread."""
+    """Searches with the join of dates, run sequentially in a thread."""
 
     def __init__(self, asked: Settings, question: Question) -> None:
         self.totals: list[int] = []
@@ -136,7 +136,7 @@ class Searches:
 
 @contextmanager
 def killed(cluster: Cluster, node: Node) -> Iterator[None]:
-    """Kill a node, and start it again at the end."""
+    """Kill a node during the block, and restart it at the end."""
     node.kill()
     try:
         yield
@@ -252,7 +252,7 @@ def test_settings_for_bulk_loading_are_put_back_when_an_import_is_killed(
 
 @pytest.fixture(scope="module")
 def without_node(cluster: Cluster, single: str) -> Node:
-    """A node that held documents and is away; the last tests need it, so that it stays away."""
+    """A node with documents that stays down, as the last tests need this."""
     node = cluster.holder("single-documents")
     node.kill()
     cluster.wait(nodes=2, status="red")

@@ -1,4 +1,4 @@
-"""An index that an older nwx made keeps its words, until it is copied and analysed anew."""
+"""An index of an older nwx version keeps its terms until it is copied and analysed again."""
 
 import copy
 import uuid

@@ -1,4 +1,4 @@
-"""The queries of the dashboard on a real Elasticsearch: the numbers of `nwx facets`, drawn."""
+"""The dashboard's queries on a real Elasticsearch: same numbers as `nwx facets`, as charts."""
 
 import re
 import uuid
@@ -25,14 +25,14 @@ from webapp import create_app
 pytestmark = pytest.mark.xdist_group("panels")
 
 KIBANAS_VEGA_LITE = "5.8"
-"""The oldest that vl-convert has; Kibana 8 and 9 have 5."""
+"""The oldest version in vl-convert; Kibana 8 and 9 use 5."""
 
 STORED = ("captures", "unique_documents", "unique_urls", "bytes", "unique_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """An archive on Elasticsearch with its facets built."""
+    """An archive on Elasticsearch with built facets."""
 
     engine: Engine
     server: Server
@@ -107,7 +107,7 @@ def test_a_chart_is_drawn_from_the_answer(archive: Archive, panel: Panel) -> Non
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.name)
 def test_pictures_are_drawn_from_the_same_hits(archive: Archive, panel: Panel) -> None:
-    """The pictures of the documentation ask a folder what Kibana asks the server."""
+    """The documentation's charts send a folder the same queries as Kibana sends the server."""
     here = hits_of(panel, archive.engine.scan(IndexName.FACETS))
     there = _hits(archive, panel.spec(archive.prefix))
 

@@ -13,8 +13,8 @@ import pytest
 from tests.elasticsearch import jdk
 from tests.elasticsearch.server import CHECKOUT
 
-# What takes part in the lock of a state folder until it is killed, with a supervisor
-# whose server is a process that only sleeps.
+# Shares the lock of a state folder until it is killed, with a supervisor whose server
+# is a process that only sleeps.
 USER = """
 import sys, time
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ def test_the_server_ends_when_its_users_are_killed(tmp_path: Path) -> None:
     state.mkdir()
     (state / "supervisor.log").touch()
     with (state / "users.lock").open("a") as lock:
-        # A supervisor that finds no user ends at once: the test is one until the others are.
+        # A supervisor without users ends at once: the test is a user until others exist.
         fcntl.flock(lock, fcntl.LOCK_SH)
         supervisor = _start(script, "supervise", state)
         users = [_start(script, "use", state, read=True) for _ in range(2)]

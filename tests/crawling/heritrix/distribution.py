@@ -1,6 +1,6 @@
-"""The jars of Heritrix, brought by Maven.
+"""The jars of Heritrix, downloaded by Maven.
 
-`python -m tests.crawling.heritrix.distribution` brings them ahead of the tests.
+`python -m tests.crawling.heritrix.distribution` downloads them before the tests.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ _POM = Path(__file__).parent / "pom.xml"
 
 
 def prepare(cache: Path = CACHE) -> Path:
-    """Return the folder of the jars of Heritrix, brought below `cache` if missing."""
+    """Return the folder of the jars of Heritrix, downloaded below `cache` if missing."""
     home = cache / f"heritrix-{VERSION}-contrib"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""The real Heritrix, as a process."""
+"""The real Heritrix as a process."""
 
 import re
 import shutil
@@ -30,12 +30,12 @@ _PROFILE = {
     "disposition.maxDelayMs": "0",
     "crawlController.maxToeThreads": "4",
 }
-"""What a job for tests has other than the profile that Heritrix comes with."""
+"""Settings of test jobs that differ from the profile shipped with Heritrix."""
 
 
 @dataclass(slots=True)
 class Heritrix:
-    """A Heritrix with its jobs; it may be killed and started again."""
+    """A Heritrix with its jobs; it can be killed and restarted."""
 
     folder: Path
     port: int = 0
@@ -48,7 +48,7 @@ class Heritrix:
         return self.folder / "jobs"
 
     def start(self) -> None:
-        """Run it until it answers."""
+        """Start Heritrix and wait until it answers."""
         self.jobs.mkdir(exist_ok=True)
         self.port = _free_port()
         self.session.auth = HTTPDigestAuth(_USER, _PASSWORD)
@@ -64,14 +64,14 @@ class Heritrix:
         wait_until(self._answers, "Heritrix answers")
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill Heritrix immediately."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait(_SECONDS)
             self.process = None
 
     def make_job(self, name: str, seeds: list[str], **settings: str) -> "HeritrixJob":
-        """Make a job from the profile, with more settings by their paths (`a__b` is a.b)."""
+        """Create a job from the profile, with additional settings by path (`a__b` is a.b)."""
         self.ask("", createpath=name, action="create")
         given = {path.replace("__", "."): value for path, value in settings.items()}
         lines = "".join(f"{path}={value}\n" for path, value in (_PROFILE | given).items())
@@ -83,10 +83,10 @@ class Heritrix:
         return HeritrixJob(self, name)
 
     def ask(self, path: str, **form: str) -> str:
-        """Send a form (without: ask) and return the answer."""
+        """Return the response to a form, or to a GET request without one."""
         url = f"https://127.0.0.1:{self.port}/engine{path}"
         with warnings.catch_warnings():
-            # Its certificate is signed by itself.
+            # It has a self-signed certificate.
             warnings.simplefilter("ignore", InsecureRequestWarning)
             answer = self.session.request(
                 "POST" if form else "GET",
@@ -123,12 +123,12 @@ class HeritrixJob:
 
     @property
     def state(self) -> str:
-        """What its controller does: RUNNING, EMPTY, FINISHED, "" when it is not launched."""
+        """The state of its controller: RUNNING, EMPTY, FINISHED, or "" if it is not launched."""
         found = _STATUS.search(self.heritrix.ask(f"/job/{self.name}"))
         return found[1] if found else ""
 
     def launch(self) -> None:
-        """Run the job from its beginning."""
+        """Run the job from the beginning."""
         self.heritrix.ask(f"/job/{self.name}", action="build")
         self.heritrix.ask(f"/job/{self.name}", action="launch")
         wait_until(lambda: self.state in ("RUNNING", "EMPTY"), f"job {self.name} runs")
@@ -142,7 +142,7 @@ class HeritrixJob:
 
 @contextmanager
 def running_heritrix(folder: Path) -> Iterator[Heritrix]:
-    """Give a running Heritrix, and delete what its jobs hold in the end."""
+    """Yield a running Heritrix; at the end, delete the data of its jobs."""
     heritrix = Heritrix(folder)
     try:
         heritrix.start()
@@ -154,7 +154,7 @@ def running_heritrix(folder: Path) -> Iterator[Heritrix]:
 
 
 def wait_until(holds: Callable[[], bool], what: str, seconds: float = _SECONDS) -> None:
-    """Return as soon as something holds; raises AssertionError when it takes too long."""
+    """Return as soon as a condition holds; raise AssertionError if it takes too long."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, f"waited {seconds:g} s until {what}"
