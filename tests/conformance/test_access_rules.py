@@ -1,4 +1,4 @@
-"""The index access: rules, the log of their changes, and states."""
+"""The access index: rules, the log of their changes, and states."""
 
 from dataclasses import replace
 

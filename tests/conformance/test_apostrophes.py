@@ -1,4 +1,4 @@
-"""Words are found with and without the article or possessive at their apostrophe."""
+"""Words match with and without an elided article or a possessive."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""What assistants get: passages that are where they say, and nothing that is hidden.
+"""Answers to assistants: passages are at their stated positions, and nothing hidden is returned.
 
-NWX_TEST_QUOTES and NWX_TEST_CALLS set how many quotations and calls are tried.
+NWX_TEST_QUOTES and NWX_TEST_CALLS set the number of quotations and calls.
 """
 
 import json
@@ -40,14 +40,14 @@ USUAL_BYTES = 2_000 * BYTES_A_TOKEN
 
 
 def ask(engine: Engine, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Return what a tool answers everybody."""
+    """Return the answer of a tool to an anonymous viewer."""
     answer = AssistantDesk(engine, settings_of(engine)).answer(tool, arguments, EVERYBODY)
     assert not answer.error, answer.error
     return answer.shown
 
 
 def plain(shown: Any, value: str) -> str:
-    """Return an archived text without its marks."""
+    """Return an archived text without its delimiters."""
     opening, closing = f"[[{shown['marks']}: ", f" :{shown['marks']}]]"
     assert value.startswith(opening) and value.endswith(closing)
     return value.removeprefix(opening).removesuffix(closing)
@@ -191,7 +191,7 @@ def test_wrong_questions_are_refused(hostile: Engine) -> None:
 def pair(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[tuple[PlantedArchive, PlantedArchive]]:
-    """An archive with hidden material, and one that never held it."""
+    """An archive with hidden material, and one that never had it."""
     with planted_pair(kind, tmp_path_factory.mktemp(kind), request) as archives:
         yield archives
 

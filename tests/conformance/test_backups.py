@@ -1,4 +1,4 @@
-"""Backups hold what was there, and are restored, whatever is imported meanwhile."""
+"""Backups contain the archive at their start and can be restored, even during imports."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -27,7 +27,7 @@ Import = Callable[[Engine], None]
 
 @pytest.fixture
 def import_more(tmp_path: Path) -> Import:
-    """What imports a further file of three pages."""
+    """Imports an additional file of three pages."""
     number = count()
 
     def run(engine: Engine) -> None:
@@ -41,7 +41,7 @@ def import_more(tmp_path: Path) -> Import:
 
 @pytest.fixture
 def place(kind: str, open_archive: Opener, tmp_path: Path) -> Iterator[str]:
-    """A folder, or a repository in the folder that the server of the tests allows."""
+    """A folder, or a repository in the folder that the test server allows."""
     if kind == "embedded":
         yield str(tmp_path / "backups")
         return
@@ -82,7 +82,7 @@ def test_a_backup_taken_during_imports_is_restored(
             backups.restore(NAMES[0], accept, no_progress, replaced=False)
         backups.restore(NAMES[0], accept, no_progress, replaced=True)
     with open_engine(settings) as engine:
-        import_more(engine)  # the ledger names nothing that is missing
+        import_more(engine)  # the ledger lists no missing entries
     assert before <= archived(settings)
     assert before < after
 

@@ -1,4 +1,4 @@
-"""Captures are streamed in the order of a CDX."""
+"""Captures are streamed in CDX order."""
 
 from nwx.engine.base import Engine
 from nwx.model import Batch, Capture
@@ -50,7 +50,7 @@ def test_the_end_of_a_span_is_outside(archive: Engine) -> None:
 
 
 def test_spans_are_compared_as_bytes(engine: Engine) -> None:
-    # U+FFFF is before U+1F600 as UTF-8, and after it as UTF-16
+    # U+FFFF sorts before U+1F600 in UTF-8, but after it in UTF-16
     keys = ["org,example)/\uffee", "org,example)/\U0001f600"]
     made = [_with_key(key, number) for number, key in enumerate(keys)]
     engine.write(Batch(captures=tuple(made)))

@@ -1,4 +1,4 @@
-"""The CDX server gives one answer from every source, in each of three dialects."""
+"""The CDX server gives the same answer from every source, in each of three dialects."""
 
 import json
 from base64 import b32decode
@@ -25,7 +25,7 @@ Wanted = Callable[[list[Capture]], list[Capture]]
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CdxServer]:
-    """A CDX server on a source of each kind."""
+    """A CDX server with a source of each kind."""
     folder = tmp_path_factory.mktemp(request.param)
     with sources(request.param, CAPTURES, folder, request) as found:
         yield CdxServer(found)

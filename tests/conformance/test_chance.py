@@ -1,4 +1,4 @@
-"""Questions made by chance find what plain Python finds, one document at a time."""
+"""Random questions return what plain Python finds, one document at a time."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from tests.conformance.oracle import Shown
 
 BATCHES, SHOWN = chance.archive(Random(2010), 160)
 SEEDS = (*range(30), 43, 53, 64, 66, 78, 79, 88, 95, 99)
-"""Together they run all branches that the first 100 run."""
+"""These seeds cover the same branches as the first 100."""
 
 
 def check(request: Question, found: SearchResult, documents: Sequence[Shown] = SHOWN) -> None:
-    """Hold an answer against the oracle's."""
+    """Compare an answer with the oracle's."""
     wanted = oracle.matching(documents, request)
     folds = Counter(oracle.fold(one, request.collapse) for one in wanted)
     assert found.documents == Total(len(wanted))

@@ -1,4 +1,4 @@
-"""Questions made by chance, of dates that are spread over indices by chance."""
+"""Random questions, with dates distributed randomly over several indices."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,11 +16,11 @@ DATES_OF_ENTRY = 2
 
 INDICES = (MAIN_DATES, "a", "b")
 SEEDS = (*range(20), 21, 22, 26, 28, 36, 43, 53, 57, 64, 66, 67, 78, 79)
-"""Together they run all branches that the first 80 run."""
+"""These seeds cover the same branches as the first 80."""
 
 
 def spread(dates: tuple[Dates, ...], random: Random) -> dict[str, list[Dates]]:
-    """Return the dates of each index; each date is in one of them, or in several."""
+    """Return the dates of each index; each date is in one or several of them."""
     found: dict[str, list[Dates]] = {name: [] for name in INDICES}
     for one in dates:
         for pair in one.seen:
@@ -33,7 +33,7 @@ def spread(dates: tuple[Dates, ...], random: Random) -> dict[str, list[Dates]]:
 def named(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """The archive of chance, with further dates in three indices."""
+    """The random archive, with additional dates in three indices."""
     random = Random(1975)
     with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener, opener() as opened:
         opened.create()

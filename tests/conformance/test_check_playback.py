@@ -1,4 +1,4 @@
-"""Checks of playback on every engine, by a browser that is made up."""
+"""Checks of playback on every engine, by a fake browser."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -76,7 +76,7 @@ def _load(engine: Engine, folder: Path, name: str, records: list[bytes]) -> None
 def loaded(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """An archive of three pages, of one of which the crawl kept renders."""
+    """An archive of three pages, one of which has renders of its crawl."""
     folder = tmp_path_factory.mktemp(kind)
     with new_archive(kind, folder, request) as opener, opener() as opened:
         opened.create()
@@ -87,7 +87,7 @@ def loaded(
 
 @pytest.fixture
 def filled(loaded: Engine) -> Engine:
-    """The same, without scores."""
+    """The same archive, without scores."""
     index = loaded.quality_index()
     index.remove([score.id for score in index.scan()])
     return loaded
@@ -97,7 +97,7 @@ Change = Callable[[PageRender], PageRender]
 
 
 class MadeUpBrowser:
-    """Renders pages with one style sheet each, as a browser would that has seen them."""
+    """Renders each page with one style sheet, like a browser that has visited it."""
 
     def __init__(self, change: Change = lambda render: render, dies_after: int = 99) -> None:
         self.tasks: list[RenderTask] = []
@@ -114,7 +114,7 @@ class MadeUpBrowser:
 
     @property
     def pages(self) -> list[tuple[str, str]]:
-        """URLs and timestamps of what was asked for."""
+        """URLs and timestamps of the requested pages."""
         return [(task.url, task.timestamp) for task in self.tasks]
 
 

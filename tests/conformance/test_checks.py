@@ -1,4 +1,4 @@
-"""`nwx check` finds nothing wrong in an archive that was only used."""
+"""`nwx check` finds no fault in an archive after normal use."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Claims of files: how importers share a server."""
+"""Claims of files, by which importers share a server."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,14 +16,14 @@ DONE = SourceFile("web", "a/ü.warc.gz", "/a", 7, "7-0", 7, finished=True, count
 
 @pytest.fixture(scope="module", params=[kind for kind in KINDS if kind != "embedded"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """The name of an engine that several importers share."""
+    """The name of an engine that allows several importers."""
     found: str = request.param
     return found
 
 
 @pytest.fixture
 def claims(archive: Engine) -> FileClaims:
-    """The claims of an archive; each case has its own files."""
+    """The claims of an archive; each case uses different files."""
     found = archive.claims()
     assert found is not None
     return found
@@ -59,7 +59,7 @@ def test_a_change_is_made_to_what_is_there_now(claims: FileClaims) -> None:
 
     def change(row: ClaimedFile) -> ClaimedFile:
         asked.append(row)
-        if len(asked) == 1:  # somebody else is faster
+        if len(asked) == 1:  # another importer is faster
             claims.update("raced", ["b"], lambda row: claimed_by("other", row))
         return replace(row, file=replace(DONE, collection="raced", name="b"), claim=None)
 

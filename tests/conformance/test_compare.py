@@ -1,4 +1,4 @@
-"""Collections compared: whatever they hold, the counts are those of plain Python."""
+"""Comparing collections of any content gives the counts of plain Python."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ RENDERS = [
     )
     for number, prefix in enumerate(("urn:view:", "urn:view:", "screenshot:", "onreadydom:"))
 ]
-"""What browsers showed, which is not compared."""
+"""Renders, which are not compared."""
 
 BATCHES = [Batch(captures=(*CAPTURES, *RENDERS))]
 RESOURCES = [f"org,example)/r{number}" for number in range(6)]
@@ -113,7 +113,7 @@ def _key(one: Capture) -> tuple[str, str]:
 
 
 def _of(captures: Sequence[Capture]) -> dict[str, Any]:
-    """Return what is to be counted of one collection."""
+    """Return the expected counts of one collection."""
     first: set[tuple[str, str]] = set()
     duplicates = []
     for one in sorted(captures, key=_order):
@@ -183,7 +183,7 @@ def test_hosts_come_by_their_captures(archive: Engine) -> None:
 
 
 def _first_documents(captures: Sequence[Capture]) -> list[Capture]:
-    """Return the first capture of each document, in the order of a CDX."""
+    """Return the first capture of each document, in CDX order."""
     first: dict[tuple[str, str], Capture] = {}
     for one in sorted(captures, key=_order):
         first.setdefault(_key(one), one)
@@ -191,7 +191,7 @@ def _first_documents(captures: Sequence[Capture]) -> list[Capture]:
 
 
 def _pages(captures: Sequence[Capture]) -> list[Capture]:
-    """Return the first captures of documents that may be pages: a row of a revisit has no type."""
+    """Return first captures of documents that may be pages; those of revisits have no type."""
     return [
         one
         for one in _first_documents(captures)

@@ -1,4 +1,4 @@
-"""Words like a rare one, what a query may have meant, and what it may become."""
+"""Words similar to a rare one, and suggested corrections of a query."""
 
 import pytest
 

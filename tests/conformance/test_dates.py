@@ -1,4 +1,4 @@
-"""Dates are sets that only grow."""
+"""Dates are sets to which entries are only added."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -91,7 +91,7 @@ def test_two_writers_lose_nothing(open_archive: Opener) -> None:
 
 
 def _append(open_archive: Opener, dates: Dates) -> int:
-    """Add dates as soon as the other writer lets go."""
+    """Add dates as soon as the other writer releases the lock."""
     for _ in range(500):
         try:
             with open_archive() as engine:

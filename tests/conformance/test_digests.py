@@ -1,4 +1,4 @@
-"""Captures are found by their digest, those that hold it the newest first."""
+"""Captures are found by digest, those with a payload first, the newest first."""
 
 from dataclasses import replace
 from itertools import islice
@@ -27,7 +27,7 @@ CAPTURES = [
     capture("http://example.net/s", "2010", digest=SHA256),
     capture("http://example.net/n", "2010", digest=""),
 ]
-# The same end, which is all that an index may hold.
+# The same suffix, which may be all that an index stores.
 TWIN = "sha1:" + "A" * 23 + SAME[-9:]
 BATCHES = [Batch(captures=(*CAPTURES, capture("http://example.net/t", "2013", digest=TWIN)))]
 

@@ -1,4 +1,4 @@
-"""Documents that were extracted elsewhere make the archive that the archive files make."""
+"""Importing documents files gives the same archive as importing the archive files."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,7 +26,7 @@ ABOVE_ENGINES = True
 __all__ = ["cache"]
 
 INDICES = (IndexName.DOCUMENTS, IndexName.CAPTURES, IndexName.DATES, IndexName.FILES)
-"""What an import writes."""
+"""The indices that an import writes."""
 
 OPTIONS = ImportOptions(jobs=1)
 
@@ -37,7 +37,7 @@ def linking(number: int) -> Page:
 
 
 def archive_files(folder: Path) -> list[Path]:
-    """Write files with duplicates within and among them, links, outlinks far behind, and damage."""
+    """Write files with duplicates within and among them, links, distant outlinks, and damage."""
     folder.mkdir()
     pages = [*many_pages(12), *map(linking, range(8))]
     files = [write_warc(folder / f"{number}.warc.gz", pages[number * 4 :]) for number in range(3)]
@@ -54,7 +54,7 @@ def archive_files(folder: Path) -> list[Path]:
 
 
 def everything(engine: Engine, reopen: Opener) -> Mapping[str, Any]:
-    """Return all that an archive holds, with links and facets."""
+    """Return all entries of an archive, including links and facets."""
     invert_links(engine, reopen, InlinkBuildOptions(workers=1))
     build_archive_facets(engine, FacetBuildOptions(min_captures=2))
     indices = (*INDICES, IndexName.FACETS, IndexName.INLINKS)
@@ -63,7 +63,7 @@ def everything(engine: Engine, reopen: Opener) -> Mapping[str, Any]:
 
 
 def loaded(engine: Engine, folder: Path, *, parts: int | None = None) -> ImportReport:
-    """Import documents, or only so many deliveries of them."""
+    """Import documents, or only the first `parts` batches of them."""
     found = extracted_sources([str(folder)])
     asked = count()
     return import_files(

@@ -1,4 +1,4 @@
-"""What is due, on both engines: order, limits, collections, and no more memory than is allowed."""
+"""Due pages on both engines: order, limits, collections, and bounded memory."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""On Elasticsearch a join has limits: answers stay right below them, and say so beyond."""
+"""Joins on Elasticsearch have limits: answers are exact within them, and lower bounds beyond."""
 
 import uuid
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ SPAN = Question(
 
 @contextmanager
 def filled(address: str, shards: int) -> Iterator[Engine]:
-    """Give the archive of chance, on Elasticsearch."""
+    """Yield the random archive on Elasticsearch."""
     prefix = f"nwx-test-{uuid.uuid4().hex}"
     settings = Settings(address, ServerSettings(prefix=prefix, shards=shards))
     with open_engine(settings) as engine:
@@ -43,14 +43,14 @@ def filled(address: str, shards: int) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def elastic(elasticsearch_url: str) -> Iterator[Engine]:
-    """The archive of chance in one shard."""
+    """The random archive in one shard."""
     with filled(elasticsearch_url, shards=1) as engine:
         yield engine
 
 
 @pytest.fixture(scope="module")
 def sharded(elasticsearch_url: str) -> Iterator[Engine]:
-    """The archive of chance in several shards."""
+    """The random archive in several shards."""
     with filled(elasticsearch_url, shards=3) as engine:
         yield engine
 
@@ -77,7 +77,7 @@ def test_pages_of_the_server_fit_together(
 def test_the_smaller_side_is_looked_up(
     elastic: Engine, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Of documents by host there are few, of dates in the span many."""
+    """Few documents match the host, many dates match the range."""
     chosen = Random(seed)
     wanted = [one for one in SHOWN if one.document.capture.host == "a.test"]
     monkeypatch.setattr(schema, "SHORT_LIST", 2)
@@ -96,7 +96,7 @@ def test_the_smaller_side_is_looked_up(
 def test_trends_are_the_same_however_many_documents_have_several_dates(
     elastic: Engine, sharded: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dates of few are kept in memory, those of many are read for each question."""
+    """The dates of few documents are cached in memory, those of many are read for each question."""
     questions = [chance.request(Random(2000 + seed)) for seed in range(15)]
     found = {period: elastic.trends(questions, period) for period in Period}
     assert any(found[Period.YEAR])

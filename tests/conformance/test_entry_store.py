@@ -1,4 +1,4 @@
-"""Small entries are put, changed, found, counted and removed alike on every engine."""
+"""Small entries are put, changed, found, counted and removed in the same way on every engine."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""A facet leaves out the filter that is about it, so that it lists what could be chosen instead."""
+"""A facet ignores the filter on its own field, so that it lists the alternatives."""
 
 from dataclasses import replace
 from random import Random
@@ -17,11 +17,11 @@ BATCHES = CHANCE_BATCHES
 
 COUNTED = ("collection", "host", "content_type_norm", "status_code", "content_language", "year")
 SEEDS = (*range(12), 16, 18, 20, 21, 25, 26, 28, 34, 35, 36, 39, 44, 45, 47, 53, 56)
-"""Together they run all branches that the first 60 run."""
+"""These seeds cover the same branches as the first 60."""
 
 
 def question(chosen: Random) -> Question:
-    """Return a question by chance, with filters on facets that it counts."""
+    """Return a random question with filters on facets that it counts."""
     found = chance.request(chosen)
     values = {
         "collection": chance.COLLECTIONS,

@@ -1,4 +1,4 @@
-"""What engines do for facets: blobs under names, a current build, captures in bulk."""
+"""Engine support for facets: named blobs, a current build, captures in bulk."""
 
 import json
 from collections.abc import Iterator
@@ -202,7 +202,7 @@ def test_captures_are_found_at_their_places(engine: Engine, store: FacetStore) -
 def test_facets_that_were_counted_elsewhere_become_the_build(
     engine: Engine, tmp_path: Path
 ) -> None:
-    """Answers are those of the build that was counted, and not live."""
+    """Answers come from the build counted elsewhere, and are not live."""
     engine.write(batch(by_chance(3, 120)))
     engine.refresh()
     built = build_archive_facets(engine, FacetBuildOptions(min_captures=2)).build

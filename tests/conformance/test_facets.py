@@ -1,4 +1,4 @@
-"""Facet questions: both engines answer what plain Python counts."""
+"""Facet questions: both engines return the counts of plain Python."""
 
 import random
 from dataclasses import replace
@@ -49,7 +49,7 @@ def numbers(answer: FacetAnswer) -> dict[str, int]:
 
 
 def check(facets: FacetAnswers, question: FacetQuestion, all_of: list[Counted]) -> AnsweredBy:
-    """Compare an answer with what plain Python counts, and return how it was found."""
+    """Compare an answer with the counts of plain Python, and return how it was computed."""
     answer = facets.answer(question)
     some = [one for one in all_of if all(meets(one, each) for each in question.where)]
     assert numbers(answer) == features(some), question
@@ -68,7 +68,7 @@ def check(facets: FacetAnswers, question: FacetQuestion, all_of: list[Counted]) 
 
 
 def ask(chance: random.Random, all_of: list[Counted]) -> FacetQuestion:
-    """Return a question by chance."""
+    """Return a random question."""
     criteria = chance.sample(list(Criterion), chance.randrange(4))
     where = tuple(condition(chance, criterion, all_of) for criterion in criteria)
     if chance.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Facet questions where the facets are not built, or not of now."""
+"""Facet questions without built facets, or with outdated ones."""
 
 import random
 from dataclasses import replace
@@ -26,7 +26,7 @@ EVERYTHING = FacetQuestion()
 
 
 def captures_by_chance(seed: int, number: int) -> list[Capture]:
-    """Return captures by chance, some with values that are longer than any index takes."""
+    """Return random captures, some with values too long for any index."""
     found = by_chance(seed, number)
     for place in range(0, number, 20):
         one = found[place]
@@ -37,7 +37,7 @@ def captures_by_chance(seed: int, number: int) -> list[Capture]:
 
 @pytest.fixture
 def looked_up(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """An archive none of whose questions reads all captures, where its engine can do without."""
+    """An archive whose questions never read all captures, if its engine supports that."""
     if engine.facet_store().live_selection() is not None:
         monkeypatch.setattr(answers, "MOST_READ", 0)
     return engine
@@ -132,7 +132,7 @@ def test_estimates_are_said_to_be_such_and_near(engine: Engine) -> None:
             assert answer.answered_by is AnsweredBy.LIVE
             continue
         assert answer.answered_by is AnsweredBy.APPROXIMATE
-        # So few are counted well: only the bytes of documents are guessed.
+        # With so few values counts are exact, except the bytes of documents, which are estimated.
         exact = ("captures", "unique_documents", "unique_urls", "bytes")
         assert [numbers(answer)[n] for n in exact] == [features(some)[n] for n in exact]
         found = groups(some, by) if by else {}

@@ -1,4 +1,4 @@
-"""Captures that make no sense in one way or another are counted, each in its category."""
+"""Unusual or inconsistent captures are counted in the right category."""
 
 from collections import Counter
 from pathlib import Path
@@ -35,7 +35,7 @@ def rows(engine: Engine, criterion: Criterion) -> dict[str, Features]:
 
 
 def both_ways(engine: Engine, captures: list[Capture], criterion: Criterion) -> dict[str, Features]:
-    """Return a list by a criterion, which is the same before facets are built and after."""
+    """Return a list by a criterion, which must be the same before and after facets are built."""
     written(engine, captures)
     live = rows(engine, criterion)
     build_archive_facets(engine, FacetBuildOptions(min_captures=1))
@@ -105,7 +105,7 @@ def test_dates_that_are_none_are_a_month_of_their_own(engine: Engine, tmp_path: 
 
 
 def test_a_million_sites(engine: Engine, tmp_path: Path) -> None:
-    # What engines do differently is to keep files, which takes a server a while.
+    # Engines differ only in storing files, which takes a server a while.
     number = SITES if engine.facet_store().live_selection() is None else SITES // 10
     numbers = pl.int_range(number, eager=True).cast(pl.String)
     urls = pl.select("http://" + numbers + ".example/").to_series()
@@ -118,7 +118,7 @@ def test_a_million_sites(engine: Engine, tmp_path: Path) -> None:
 
 
 def build(engine: Engine, folder: Path, columns: dict[str, object]) -> None:
-    """Build from an export with these columns."""
+    """Build facets from an export with these columns."""
     engine.create()
     export = folder / "export" / "month=2013-01"
     export.mkdir(parents=True)
@@ -129,14 +129,14 @@ def build(engine: Engine, folder: Path, columns: dict[str, object]) -> None:
 
 
 def built(engine: Engine) -> FacetColumns:
-    """Return the columns of the build of an archive."""
+    """Return the columns of an archive's facet build."""
     found = fetched_build(engine.facet_store())
     assert found is not None
     return FacetColumns.of_build(found)
 
 
 def months(engine: Engine) -> dict[str, int]:
-    """Return the captures of each month, as a build has them."""
+    """Return the captures of each month in the build."""
     opened = built(engine)
     chosen = list(opened.select({}))
     listed = count_groups(opened, chosen, (Criterion.MONTH,)).rows(opened)

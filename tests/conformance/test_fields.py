@@ -1,4 +1,4 @@
-"""Fields of enrichers: made by imports and afterwards, searched, counted, and hidden."""
+"""Fields of enrichers: written during and after imports, searched, counted, and hidden."""
 
 from pathlib import Path
 

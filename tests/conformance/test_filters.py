@@ -1,4 +1,4 @@
-"""Filters take any of the values given, and count as facets do."""
+"""Filters match any of their values, and agree with the counts of facets."""
 
 import pytest
 

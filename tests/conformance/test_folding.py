@@ -1,4 +1,4 @@
-"""Versions of a URL, or near-identical texts, are one hit."""
+"""Versions of a URL, or near-identical texts, are collapsed to one hit."""
 
 from nwx.engine.base import Engine
 from nwx.model import Collapse, Total

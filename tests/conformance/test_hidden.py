@@ -1,4 +1,4 @@
-"""Questions made by chance find what they would if what is hidden was not there."""
+"""Random questions return what they would if the hidden documents did not exist."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ EACH = 8
 
 
 def check_hidden(engine: Engine, way: str, seed: int, shown: Sequence[Shown]) -> None:
-    """Hold a question made by chance, and its scroll, against the oracle."""
+    """Compare a random question and its scroll with the oracle."""
     request = replace(chance.request(Random(seed)), hidden=HIDING[way])
     check(request, engine.search(request), shown)
     streamed = sorted(hit.id for hit in engine.scroll(request))
@@ -43,7 +43,7 @@ def test_questions_made_by_chance(archive: Engine, way: str) -> None:
 def named(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """The archive of chance, with further dates in three indices."""
+    """The random archive, with additional dates in three indices."""
     random = Random(1975)
     with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener, opener() as opened:
         opened.create()
@@ -80,7 +80,7 @@ HELD = page("http://example.org/held", "2010", "slate", source_file="one.warc.gz
 def held(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """An archive of one document with two captures, whose text was read from the first."""
+    """An archive of one document with two captures, with the text of the first."""
     with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener, opener() as opened:
         opened.create()
         opened.write(batch([HELD], [also(HELD, "2012 other")]))

@@ -13,7 +13,7 @@ from tests.conformance.engines import Opener
 ABOVE_ENGINES = ("test_what_pages_cannot_reach_is_still_counted",)
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 PAGES = [page(f"http://example.org/{n}", "2010", f"number {n}", title=f"N {n}") for n in range(5)]
 

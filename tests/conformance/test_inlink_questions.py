@@ -1,4 +1,4 @@
-"""Questions about links: hosts, outlinks, hostile links, and checks of what was built."""
+"""Questions about links: hosts, outlinks, hostile links, and checks of the built index."""
 
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,7 @@ def test_a_stopped_build_goes_on(
     monkeypatch.setattr(builds, "_AT_ONCE", 10)
 
     class StoppedError(Exception):
-        """What stands for a kill."""
+        """Stands for a kill."""
 
     def stop(progress: Any) -> None:
         if progress.step == "reading" and progress.done >= 20:
@@ -180,7 +180,7 @@ def test_checks_find_counts_that_are_wrong(engine: Engine, open_archive: Opener)
     table = inlink_table(index)
     assert table is not None
     _spoil(index.folder / table.notes.ranges[0].blob)
-    assert {one.index for one in check(engine)} == {"inlinks"}  # its checksum differs
+    assert {one.index for one in check(engine)} == {"inlinks"}  # the checksum differs
     (found,) = {message for _, message in check_inlinks(engine)}
     assert found == "the counts are not those of its links"
 

@@ -1,4 +1,4 @@
-"""Links inverted: counts by cell equal a brute force, on every engine and after every change."""
+"""Inverted links: counts by cell equal a brute force on every engine and after every change."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def build(engine: Engine, reopen: Opener, *, anew: bool = False) -> InlinkBuildR
 
 
 def held(engine: Engine, batches: list[Batch]) -> Iterator[tuple[Document, Dates]]:
-    """Give the documents that the archive holds, with their dates."""
+    """Yield the documents of the archive with their dates."""
     ids = {
         document_id(document_key(one.capture.url, one.capture.digest))
         for batch in batches

@@ -1,4 +1,4 @@
-"""Revisits with a further digest are dates of the document that has the payload."""
+"""Revisits with an additional digest become dates of the document that has the payload."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def test_what_a_killed_import_left_is_joined(engine: Engine, files: list[Path]) 
         raise ZeroDivisionError
     if engine.traits.is_local:
         imported(engine, files[0])
-    else:  # which has several importers
+    else:  # it allows several importers
         add_digests(engine, 1)
     assert years(engine, PAGE, PAGE.digest) == ["2020", "2021"]
     assert years(engine, PAGE, sha256(PAGE)) == []

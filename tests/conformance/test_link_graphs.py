@@ -1,4 +1,4 @@
-"""Tables and graphs of links equal those that single rows add up to, on every engine."""
+"""Tables and graphs of links equal the sums of single rows, on every engine."""
 
 from collections import Counter
 from pathlib import Path

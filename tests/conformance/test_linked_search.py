@@ -1,4 +1,4 @@
-"""Links in searches: documents found by anchors, fields of links, order and what makes it."""
+"""Links in searches: documents found by anchors, link fields, order and its explanation."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.conformance.asking import ask, names, search
 from tests.conformance.engines import new_archive
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 HOME = "http://museum.example/"
 REPORT = "http://museum.example/report.pdf"
@@ -66,7 +66,7 @@ BATCHES = [
 def linked(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """The archive with its links inverted."""
+    """The archive with inverted links."""
     folder = tmp_path_factory.mktemp(kind)
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -166,7 +166,7 @@ def test_the_score_is_the_higher_of_two_with_half_of_the_lower_times_a_factor(
 
 
 def test_one_host_counts_once_for_an_anchor(linked: Engine) -> None:
-    """What a site says fifty times weighs no more than what three sites say once."""
+    """Fifty anchors from one site weigh no more than one from each of three sites."""
     found = search(linked, parse_query("anchor:museum")).hits
     assert [hit.url for hit in found] == [HOME, "http://farm.test/target"]
 

@@ -1,4 +1,4 @@
-"""Links that were inverted elsewhere are those that the archive would invert, on every engine."""
+"""Loading links inverted elsewhere equals inverting them in the archive, on every engine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ def load(engine: Engine, reopen: Opener, inverted: InvertedLinks) -> InlinkBuild
 
 
 def dumped(engine: Engine) -> dict[str, list[Any]]:
-    """Return all that is told of the links of an archive."""
+    """Return all stored data about the links of an archive."""
     links = ArchiveLinks(engine)
     graph = links.host_graph()
     return {
@@ -48,7 +48,7 @@ def with_links(document: Document, *urls: str) -> Document:
 def test_loaded_links_are_those_of_the_archive(
     engine: Engine, open_archive: Opener, tmp_path: Path
 ) -> None:
-    """What the folder lacks, or has of other captures, is read in the archive."""
+    """Links missing in the folder, or from other captures, are read from the archive."""
     batches = random_batches(5)
     for batch in batches:
         engine.write(batch)
@@ -60,7 +60,7 @@ def test_loaded_links_are_those_of_the_archive(
         with_links(
             replace(documents[0], capture=replace(later, timestamp="20300101")), "http://x/"
         ),
-        with_links(documents[1]),  # its outlinks lay in another file
+        with_links(documents[1]),  # its outlinks were in another file
         *documents[2:30],
         *page("http://gone.test/", ["http://x/"]).documents,
     ]

@@ -1,4 +1,4 @@
-"""Captures are loaded from CDX lines and taken back, all or none."""
+"""Captures are loaded from CDX lines and deleted again, atomically."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ BAD = {
 def shared(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
-    """An archive for the cases of the module, each of which takes back what it loads."""
+    """An archive shared by the cases of the module, each of which deletes what it loaded."""
     with new_archive(kind, tmp_path_factory.mktemp(kind), request) as opener:
         with opener() as made:
             made.create()
@@ -59,7 +59,7 @@ def shared(
 
 @pytest.fixture
 def engine(shared: Engine) -> Iterator[Engine]:
-    """The archive, empty."""
+    """The shared archive, empty."""
     yield shared
     ids = [f"{one.collection}/{one.source_file}@{one.source_file_offset}" for one in held(shared)]
     shared.unload_captures(ids)

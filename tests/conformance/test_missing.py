@@ -1,4 +1,4 @@
-"""What captured pages need and the archive lacks, compared with plain Python, on every engine."""
+"""Resources missing from the archive, compared with plain Python, on every engine."""
 
 import random
 from collections import defaultdict
@@ -35,7 +35,7 @@ def found(engine: Engine, question: MissingQuestion) -> list[MissingUrl]:
 
 
 def random_pages(seed: int) -> tuple[list[Batch], set[str]]:
-    """Return pages with links and captures of some targets, and the urlkeys captured well."""
+    """Return pages with links and captures of some targets, and urlkeys captured successfully."""
     chance = random.Random(seed)
     targets = [f"http://{host}/t{n}" for host in ("a.test", "b.test", "c.b.test") for n in range(9)]
     batches, well = [], set()

@@ -1,4 +1,4 @@
-"""Captures that are new since a mark, and crawls monitored by them."""
+"""Captures added since a marker, and crawls monitored by them."""
 
 import threading
 from collections.abc import Sequence
@@ -156,13 +156,13 @@ TEXTS = "river bridge harbour winter letter music garden stone market summer pap
 
 
 def text_of(number: int) -> str:
-    """Return a text that no other has."""
+    """Return a unique text."""
     words = [TEXTS[(number * 7 + place * place) % len(TEXTS)] for place in range(60)]
     return " ".join(f"{word}{number * 31 + place}" for place, word in enumerate(words))
 
 
 def pages_of(host: str, count: int, content: str = "", **more: object) -> list[Document]:
-    """Return pages of a host: of texts that differ, or of nearly the same one."""
+    """Return pages of a host, with different texts or nearly the same one."""
     return [
         page(
             f"http://{host}/{number}",

@@ -1,4 +1,4 @@
-"""Dates in several indices: what is attached is joined, what is detached is not, each date once."""
+"""Dates in several indices: attached ones are joined, detached ones are not, each date once."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ ORPHAN = Dates("http://gone.example/ sha1:X", ((full("2001"), "web"),))
 
 
 def fill(engine: Engine) -> None:
-    """Give an archive three pages, and one more date in its main index."""
+    """Add three pages to an archive, and an additional date to its main index."""
     engine.create()
     engine.write(batch(PAGES, [also(TWO, "2013")]))
     engine.refresh()

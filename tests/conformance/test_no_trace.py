@@ -1,8 +1,8 @@
-"""Nothing that is hidden leaves a trace, on no page and in what no command prints.
+"""Hidden captures leave no trace on any page or in the output of any command.
 
-An archive with hidden material, and one that never held it, must answer
-alike: by every route of the application and every command. A route or a
-command that this module does not know fails it.
+An archive with hidden material, and one that never had it, must give the same answers by every
+route of the application and every command. Routes and commands that this module does not cover fail
+it.
 """
 
 import shlex
@@ -39,12 +39,12 @@ REPLAY_PORT = 9_999
 OUT = "out"
 FEW = (Action.ALLOW, Action.EXCLUDE)
 TOLD = (Action.BLOCK, Action.EMBARGO, Action.LOCAL)
-"""Who asks for the address of such captures is told that they are hidden."""
+"""Requests for the address of such captures are told that they are hidden."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An archive with hidden material, one that never held it, and what they are asked for."""
+    """An archive with hidden material, one that never had it, and the subjects of requests."""
 
     hidden: Archive
     never: Archive
@@ -53,11 +53,11 @@ class Pair:
 
     @property
     def clients(self) -> tuple[FlaskClient, FlaskClient]:
-        """Clients of both."""
+        """Clients of both applications."""
         return self.apps[0].test_client(), self.apps[1].test_client()
 
     def names(self, template: str, out: str = "") -> Iterator[tuple[Subject, str]]:
-        """Give what is asked for, by each of the subjects where a request names one."""
+        """Yield the request for each subject, or one request if it names none."""
         home = self.subjects[0]
         for subject in self.subjects if is_about_one(template) else (home,):
             yield subject, template.format(**subject.names(home.capture, out))
@@ -67,7 +67,7 @@ class Pair:
 def pair(
     kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Pair]:
-    """An archive with hidden material, and one that never held it."""
+    """An archive with hidden material, and one that never had it."""
     with planted_pair(kind, tmp_path_factory.mktemp(kind), request) as (hidden, never):
         apps = [
             create_app(one.engine, replay_port=REPLAY_PORT, triples=one.settings)
@@ -75,7 +75,7 @@ def pair(
         ]
         subjects = tuple(_subjects(hidden))
         if kind != "embedded":
-            # The same code decides: of what is hidden alike, one is asked for.
+            # The code is the same: one subject for each action in FEW is enough.
             firsts = {one.action: one for one in reversed(subjects)}
             subjects = tuple(firsts[action] for action in FEW)
         yield Pair(hidden, never, (apps[0], apps[1]), subjects)
@@ -99,7 +99,7 @@ def _subjects(archive: Archive) -> Iterator[Subject]:
 
 
 def check_alike(hidden: Answer, never: Answer, what: str, subject: Subject) -> None:
-    """Hold the answer of an archive with hidden material against that of one without."""
+    """Compare the answers of the archives with and without hidden material."""
     if hidden.status in (451, 1) and hidden != never and subject.action in TOLD:
         assert SECRET not in hidden.text.lower(), what
         assert "may not be shown" in hidden.text, what

@@ -1,4 +1,4 @@
-"""What a viewer asks in SQL: an archive with hidden material, and one that never held it."""
+"""SQL queries of a viewer: an archive with hidden material, and one that never had it."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _VALUES = (SECRET, HIDDEN_COLLECTION, "quarry", "example", "quagga", "2012", "ta
 
 
 def database(engine: Engine, folder: Path) -> duckdb.DuckDBPyConnection:
-    """Return all that the process of a query could get, without a process for each."""
+    """Return the complete database of a query process, built in this process."""
     seen = restricted_to(engine, EVERYBODY)
     made = duckdb.connect(config={"threads": "1"})
     for table, columns in SQL_TABLES.items():
@@ -48,7 +48,7 @@ def pair(
 
 
 def generated(chance: random.Random) -> str:
-    """Return a query of counts, conditions, groups and joins, whose rows have one order."""
+    """Return a random query of counts, conditions, groups and joins with a defined row order."""
     tables = all_columns()
     table = chance.choice(list(tables))
     columns = list(tables[table])

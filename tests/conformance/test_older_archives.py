@@ -1,4 +1,4 @@
-"""An archive of an older version opens, and is brought forward; only a newer one is refused."""
+"""Archives of older versions open and are upgraded; only newer ones are refused."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

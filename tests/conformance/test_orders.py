@@ -1,4 +1,4 @@
-"""Orders are by score, or by all dates of a document."""
+"""Results are ordered by score, or by all dates of a document."""
 
 from pytest import approx
 
@@ -10,7 +10,7 @@ from tests.conformance.archive import also, batch, page
 from tests.conformance.asking import names, search
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 A = page("http://example.org/a", "2010", "apple apple apple", title="Apple")
 B = page("http://example.org/b", "2011", "pear and one apple among many other fruits of the garden")

@@ -1,4 +1,4 @@
-"""An engine that is away, or not what it should be, is an error and never an empty answer."""
+"""An unavailable or wrong engine causes an error, never an empty answer."""
 
 import socket
 import uuid
@@ -76,7 +76,7 @@ CALLS: dict[str, Callable[[Engine], object]] = {
 
 @contextmanager
 def deaf_server() -> Iterator[str]:
-    """Give the address of a server that takes connections and never answers."""
+    """Yield the address of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
@@ -119,8 +119,8 @@ def test_a_full_disk_is_said(elasticsearch_url: str) -> None:
     server = ElasticServer(settings.engine, settings.server)
     with ElasticEngine(settings.engine, settings.server) as engine:
         engine.create()
-        engine.quality_index().put([SCORE])  # which makes an index that create leaves out
-        # what the server itself sets when the disk is full
+        engine.quality_index().put([SCORE])  # creates an index that `create` omits
+        # set by the server itself when the disk is full
         full = {"index.blocks.read_only_allow_delete": True}
         server.request("PUT", f"/{settings.server.prefix}-*/_settings", full)
         for call in ("write", "write captures", "append dates", "put scores"):

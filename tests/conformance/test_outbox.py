@@ -1,4 +1,4 @@
-"""The outbox of updates for a crawler's queue: in order, each delivered once, none lost."""
+"""The outbox of updates for a crawler's queue: ordered, each delivered once, none lost."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.conformance.engines import ENGINES, Opener
 A, B, C = (f"http://{host}.example/" for host in "abc")
 
 BATCHES: list[Batch] = []
-"""The archive of this module has nothing but an outbox, which is emptied for each test."""
+"""The archive of this module has only an outbox, which is emptied for each test."""
 
 
 @pytest.fixture

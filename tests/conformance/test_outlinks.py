@@ -1,4 +1,4 @@
-"""Outlinks that metadata records have are links of documents, wherever these records lie."""
+"""Outlinks in metadata records become links of documents, wherever the records are."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -66,7 +66,7 @@ def body(name: str) -> bytes:
 
 
 def links_of(engine: Engine, names: Collection[str]) -> dict[str, list[str]]:
-    """Return the links of pages, but for their own."""
+    """Return the links of pages, except the pages' own."""
     keys = {
         name: document_id(document_key(f"http://a.example/{name}", Page("", "", body(name)).digest))
         for name in names

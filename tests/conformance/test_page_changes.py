@@ -1,4 +1,4 @@
-"""Pages of a site that are gone, new or changed since a date, without the noise of numbers."""
+"""Removed, new and changed pages of a site since a date, ignoring noise such as counters."""
 
 from collections.abc import Sequence
 
@@ -115,7 +115,7 @@ def test_watched_sites_report_each_change_once(engine: Engine) -> None:
     engine.write(batch([page(f"{_SITE}/new", "2016", "now the ferry is here")]))
     engine.refresh()
     for _ in range(3):
-        own.report_changes(take)  # tells at once
+        own.report_changes(take)  # reports immediately
     assert told == [f"town.test {_SITE}/new"] * 2
 
     engine.access_index().put([AccessRule("", Action.EXCLUDE, Scope(prefix="test,town)/hid"))], "")

@@ -1,4 +1,4 @@
-"""Pages, their end, and snippets."""
+"""Pages of results, the last page, and snippets."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.conformance.archive import batch, page
 from tests.conformance.asking import search
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 FILLER = "nothing to see here, only words that fill the page. " * 40
 LONG = f"{FILLER}Then the Élysée opens. {FILLER}filltheend"

@@ -1,4 +1,4 @@
-"""The index pictures: images found by what pages say of them, by measures, and by likeness."""
+"""The pictures index: images found by page texts, by measures, and by similarity."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -100,8 +100,8 @@ def test_pictures_are_found_by_what_pages_say(filled: Engine) -> None:
     assert _found(filled) == {LOGO_NAME, HARBOUR_NAME, TOWER_NAME, "plain.gif"}
     assert _found(filled, "ships") == {HARBOUR_NAME, TOWER_NAME}
     assert _found(filled, "sailing SHIPS") == {HARBOUR_NAME}
-    assert _found(filled, "sailing boats") == set()  # no page says both
-    assert _found(filled, "munchen boats") == {HARBOUR_NAME}  # the name goes with each page
+    assert _found(filled, "sailing boats") == set()  # no page has both words
+    assert _found(filled, "munchen boats") == {HARBOUR_NAME}  # the name counts for every page
     assert _found(filled, "logo") == {LOGO_NAME}
     assert _found(filled, "lost") == set()
     assert _found(filled, "tokyo") == {HARBOUR_NAME}
@@ -211,7 +211,7 @@ def test_pictures_are_found_by_where_they_were_taken(filled: Engine) -> None:
     assert _found(filled, box=Box(-180, -90, 180, 90)) == {"plain.gif", HARBOUR_NAME}
     hidden = HiddenDocuments("1", documents=frozenset({port.id}))
     assert _found(filled, box=Box(-180, -90, 180, 90), hidden=hidden) == {"plain.gif"}
-    index.put([], [ON_FIRST, ON_SECOND])  # on servers they have their pictures' fields
+    index.put([], [ON_FIRST, ON_SECOND])  # servers copy picture fields into them
     assert _found(filled, "boats", box=Box(-1, 40, 20, 50)) == {HARBOUR_NAME}
     index.put([replace(fiji, latitude=None, longitude=None)])
     assert _found(filled, box=Box(-180, -90, 180, 90)) == {HARBOUR_NAME}
@@ -273,7 +273,7 @@ def test_pictures_are_built_from_an_archive(engine: Engine, tmp_path: Path) -> N
 
 
 def _stored(engine: Engine, path: Path) -> int:
-    """Write captures of a file, documents and dates, as an import does; return how many."""
+    """Write captures of a file, documents and dates like an import; count the captures."""
     found = [
         item.capture
         for item in ArchiveReader(ArchiveSource(path.name, str(path), None, ""), "web")

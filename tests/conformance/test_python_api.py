@@ -1,4 +1,4 @@
-"""The public API on every engine: what it answers, and what it keeps from whom."""
+"""The public API on every engine: its answers, and what access rules hide."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ RULES = [
 
 @pytest.fixture
 def archive(open_archive: Opener, tmp_path: Path) -> Iterator[Archive]:
-    """An archive of a few pages, two of which rules hide, as everybody sees it."""
+    """An archive of a few pages, two of them hidden by rules, as the public sees it."""
     with open_archive() as engine:
         engine.create()
         settings = settings_of(engine)

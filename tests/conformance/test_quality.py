@@ -1,4 +1,4 @@
-"""The index quality: playback scores of captures, worst first, filtered, counted; and states."""
+"""The quality index: playback scores of captures, worst first, filtered, counted; and states."""
 
 from collections.abc import Sequence
 from dataclasses import replace

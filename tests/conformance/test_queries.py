@@ -1,4 +1,4 @@
-"""Every kind of node of the query tree finds what it says."""
+"""Every kind of query node matches the right documents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The crawler's queue: priorities, leases, limits, nothing given out twice."""
+"""The crawler's queue: priorities, leases, limits; no URL is leased twice at once."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ from tests.conformance.engines import ENGINES, Opener
 A, B, C = (f"http://{host}.example/" for host in "abc")
 
 BATCHES: list[Batch] = []
-"""The archive of this module has nothing but a queue, which is emptied for each test."""
+"""The archive of this module has only a queue, which is emptied for each test."""
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def urls(found: list[QueuedUrl]) -> list[str]:
 
 
 def put(queue: CrawlQueue, **priorities: float | None) -> PutCounts:
-    """Put URLs by the names of their hosts."""
+    """Put URLs named by their hosts."""
     return queue.put([UrlUpdate(f"http://{host}.example/", p) for host, p in priorities.items()])
 
 
@@ -140,7 +140,7 @@ def test_leases_expire(queue: CrawlQueue) -> None:
     first = queue.lease(2, seconds=-1)
     (second,) = queue.lease(1)
     assert second.url == first[0].url == A
-    # Its lease was given to another since then; the other's was not.
+    # Its URL has since been leased again; that of the other has not.
     assert queue.finish([first[0].lease]) == 0
     assert queue.finish([first[1].lease]) == 1
     assert queue.finish([second.lease]) == 1
@@ -344,7 +344,7 @@ def test_a_queue_is_kept(open_archive: Opener) -> None:
 
 def test_older_entries_get_the_port_of_their_server(engine: Engine, queue: CrawlQueue) -> None:
     queue.put([UrlUpdate("http://a.example:8080/", 0.5), UrlUpdate(B, 0.4)])
-    if not engine.traits.is_local:  # a folder is brought forward when it is opened
+    if not engine.traits.is_local:  # a folder is upgraded when it is opened
         store = engine.entry_store(IndexName.QUEUE)
         store.put([one | {"host": "a.example"} for one in store.find({"host": "a.example:8080"})])
         engine.refresh()

@@ -1,4 +1,4 @@
-"""The crawler's queue does what a plain list would do, whatever is asked of it, in any order."""
+"""The crawler's queue behaves like a plain list under any sequence of operations."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ LIMITS = (
 
 @dataclass(slots=True)
 class ModelUrl:
-    """A URL as the model keeps it."""
+    """A URL in the model."""
 
     host: str
     crawl: str
@@ -43,7 +43,7 @@ class ModelUrl:
 
 
 class ModelQueue:
-    """A queue in memory that looks at all its URLs each time."""
+    """A queue in memory that scans all its URLs each time."""
 
     def __init__(self) -> None:
         self.urls: dict[tuple[str, str], ModelUrl] = {}
@@ -102,14 +102,14 @@ class ModelQueue:
 def some_update(chance: Random) -> UrlUpdate:
     url = f"http://{chance.choice(HOSTS)}.example/{chance.randrange(PATHS)}"
     kind = chance.random()
-    # Priorities are all different, so that the order does not hang on that of arrival.
+    # Priorities are distinct, so that the order does not depend on insertion.
     priority = None if kind < 0.15 else chance.random()
     lifted, again = 0.1 < kind < 0.3, kind > 0.85
     return UrlUpdate(url, priority, "", chance.choice(CRAWLS), lifted, again)
 
 
 def step(queue: CrawlQueue, model: ModelQueue, chance: Random) -> None:
-    """Do one thing to both, and compare what they answer."""
+    """Apply a random operation to both, and compare the results."""
     kind = chance.random()
     leases = [one.lease for one in model.urls.values() if one.lease]
     if kind < 0.4:

@@ -1,4 +1,4 @@
-"""Quoted words are found where they stand, word for word, and nowhere else."""
+"""Quotations are found at exactly their positions, word for word, and nowhere else."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Rankings order results alike on all engines."""
+"""Rankings order results in the same way on all engines."""
 
 import pytest
 from pytest import approx
@@ -17,7 +17,7 @@ from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask, names, search
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 BOTH = Bool(must=(Term("", "silver"), Term("", "lamp")))
 NEAR = page("http://example.org/near", "2010", "one silver lamp among many words of a long story")

@@ -27,7 +27,7 @@ NAMELESS = "http://example.org/nameless"
 def render(
     uri: str, timestamp: str, *, content_type: str = "image/png", collection: str = "web"
 ) -> Capture:
-    """Return the capture that a render is."""
+    """Return the capture of a render."""
     return capture(
         uri,
         timestamp,
@@ -59,7 +59,7 @@ BATCHES = [Batch(captures=(*PAGES, *RENDERS))]
 
 
 def found(archive: Engine, url: str, timestamp: str, collection: str = "") -> dict[str, list[str]]:
-    """Return the seconds of the renders that are found, by their kinds."""
+    """Return the seconds of the renders found, by kind."""
     renders = find_renders(archive, url, timestamp, collection)
     return {kind: [one.timestamp for one in some] for kind, some in renders.items()}
 

@@ -1,4 +1,4 @@
-"""Repairs: which missing resources mend most pages, compared with plain Python, on every engine."""
+"""Repairs: missing resources that fix most pages, compared with plain Python, on every engine."""
 
 import random
 from collections import defaultdict
@@ -32,7 +32,7 @@ __all__ = ["cache"]
 
 _WHOLE = 26_771_144_400
 Lacking = Mapping[str, set[str]]
-"""What each page lacks, by urlkeys."""
+"""Missing resources of each page, by urlkey."""
 
 
 def listed(
@@ -44,7 +44,7 @@ def listed(
 
 
 def score(of: Capture, missing: Iterable[str], kind: str = FaultKind.MISSING) -> PlaybackScore:
-    """Return the score of a page that misses some resources."""
+    """Return the score of a page with missing resources."""
     faults = tuple(Fault(kind, url, 404) for url in missing)
     return PlaybackScore(
         id=capture_id(of.collection, of.source_file, of.source_file_offset),
@@ -64,7 +64,7 @@ def score(of: Capture, missing: Iterable[str], kind: str = FaultKind.MISSING) ->
 
 
 def plain_order(linked: Lacking, checked: Lacking) -> list[tuple[str, int, int, int]]:
-    """Return urlkey, pages, pages made whole and checked pages of each resource, in order."""
+    """Return urlkey, pages, pages made complete and checked pages of each resource, in order."""
     lacking = {one: linked.get(one, set()) | checked.get(one, set()) for one in {*linked, *checked}}
     pages: dict[str, int] = defaultdict(int)
     for missing in lacking.values():
@@ -139,7 +139,7 @@ def test_without_links_checks_are_enough(engine: Engine) -> None:
 
 
 def test_pages_stay_broken_that_lack_what_has_no_url(engine: Engine) -> None:
-    """Of pages with many faults, only urlkeys are kept of some resources."""
+    """For pages with many faults, only urlkeys are stored of some resources."""
     a, b = capture("http://x.test/a", "2010"), capture("http://x.test/b", "2011", offset=2)
     engine.write(Batch(captures=(a, b)))
     engine.refresh()
@@ -211,7 +211,7 @@ def test_pages_lack_what_their_style_sheets_load(engine: Engine, open_archive: O
 
 
 def test_style_sheets_that_all_import_each_other(engine: Engine, open_archive: Opener) -> None:
-    """There are too many ways through them to take each one."""
+    """There are too many paths through them to follow each one."""
     urls = [f"http://x.test/{number}.css" for number in range(40)]
     for url in urls:
         links = [Link(other, "", STYLESHEET) for other in urls if other != url]
@@ -242,7 +242,7 @@ def test_pairs_come_in_pieces(engine: Engine, open_archive: Opener) -> None:
 
 
 def test_limits_are_told(engine: Engine, open_archive: Opener) -> None:
-    """What is too much for the memory keeps pages from being whole, and is counted."""
+    """Pairs beyond the memory limit leave pages incomplete, and are counted."""
     one, other = "http://x.test/1.png", "http://x.test/2.png"
     engine.write(page("http://x.test/a", [Link(one, "", IMG), Link(other, "", IMG)]))
     engine.write(page("http://x.test/b", [Link(one, "", IMG)]))

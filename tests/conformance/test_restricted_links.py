@@ -1,4 +1,4 @@
-"""Links behind access rules are those of an archive that never had what is hidden."""
+"""Links under access rules equal those of an archive that never had the hidden captures."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -36,7 +36,7 @@ def decisions_of(*scopes: Scope, action: Action = Action.EXCLUDE) -> Decisions:
 
 
 def with_all_captures(batch: Batch) -> Batch:
-    """Return a batch with a capture for each date of its page."""
+    """Return the batch with a capture for each date of its page."""
     (held,), (dates,) = batch.captures, batch.dates
     found = tuple(
         capture(held.url, time, digest=held.digest, collection=name) for time, name in dates.seen
@@ -47,7 +47,7 @@ def with_all_captures(batch: Batch) -> Batch:
 def visible(
     batches: list[Batch], hides: Callable[[str, str, str], bool], leads: Callable[[str], bool]
 ) -> Iterator[tuple[Document, Dates]]:
-    """Give the documents of batches as rules show them: by URL, time and collection; and links."""
+    """Yield documents and links as visible under rules on URL, time and collection."""
     for batch in batches:
         (document,), (dates,) = batch.documents, batch.dates
         seen = tuple(one for one in dates.seen if not hides(document.capture.urlkey, *one))
@@ -90,7 +90,7 @@ def test_visible_links_are_those_of_an_archive_without_what_is_hidden(
         assert [one._replace(url="") for one in links.inlinks(target, cell)] == listed
     entries = list(shown.scan(IndexName.INLINKS))
     counted = {key for key, (counts, _) in expected.items() if counts.documents}
-    monkeypatch.setattr("nwx.engine.inlinks.links.inlink_entry", None)  # counting makes none
+    monkeypatch.setattr("nwx.engine.inlinks.links.inlink_entry", None)  # counting creates none
     assert len(entries) == len(counted) == shown.count(IndexName.INLINKS)
     whole = set(ArchiveLinks(engine).host_graph().hosts)
     assert set(links.host_graph().hosts) <= whole

@@ -1,4 +1,4 @@
-"""Reviews of captures: one a reviewer, counted by collection, hidden, removed."""
+"""Reviews of captures: one per reviewer, counted by collection, hidden, removed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every script is searchable, and accents fold."""
+"""Every script is searchable, and accents are folded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Captures that have a document of their own beside that of their key."""
+"""Captures with separate documents in addition to the document of their key."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ OTHER = page(URL, "2014", "other words", offset=2014)
 
 
 def store(engine: Engine, *documents: Document, each: bool = True) -> None:
-    """Write what an import writes of captures, each in a part of its own."""
+    """Write captures like an import, each in a separate part."""
     separated = Separated(engine)
     separated.note(engine.files())
     for one in documents:
@@ -36,7 +36,7 @@ def store(engine: Engine, *documents: Document, each: bool = True) -> None:
 
 
 def found(engine: Engine, **more: object) -> list[tuple[str, ...]]:
-    """Return the dates of the documents with the same words, in the order of the hits."""
+    """Return the dates of the documents with the same words, in hit order."""
     result = search(engine, Term("", "same"), **more)  # type: ignore[arg-type]
     return [tuple(date[:4] for date in hit.dates) for hit in result.hits]
 

@@ -1,4 +1,4 @@
-"""SQL over an archive on every engine: its tables and their columns."""
+"""SQL on an archive on every engine: its tables and their columns."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ def test_captures(archive: Archive) -> None:
 
 def test_columns_in_bulk_are_those_of_the_index(archive: Archive) -> None:
     bulk = "SELECT host, domain, status_code, source_file_offset, timestamp FROM captures"
-    # One more column, which captures in bulk lack.
+    # An additional column that bulk captures lack.
     entries = bulk.replace("host,", "host, method,").join(("SELECT * EXCLUDE method FROM (", ")"))
     assert sorted(map(str, rows(archive, bulk))) == sorted(map(str, rows(archive, entries)))
 

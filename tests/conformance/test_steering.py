@@ -1,4 +1,4 @@
-"""Pages are analysed beside an import or afterwards, with the same results, whatever is killed."""
+"""Pages are analysed during an import or later, with the same results even after kills."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Purging: what was captured of a page leaves all indices and their files."""
+"""Purging removes the captures of a page from all indices and their files."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ ABOVE_ENGINES = ("test_a_payload_is_purged_by_its_further_digest_and_that_with_i
 DATES_OF_ENTRY = 1
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 __all__ = ["cache"]
 
@@ -75,12 +75,12 @@ def run(engine: Engine, reopen: Opener, rule: AccessRule, seconds: float = 0.0) 
 
 
 def holding(kind: str, engine: Engine, text: str = PHRASE, *, access: bool = False) -> set[str]:
-    """Return the names of the files that hold a text, the planted phrase if not told."""
+    """Return the names of the files that contain a text, by default the planted phrase."""
     found = set()
     for path in ENGINES[kind].stored_files(engine, access=access):
         try:
             data = path.read_bytes()
-        except FileNotFoundError:  # of a segment that the server has just merged
+        except FileNotFoundError:  # of a segment just merged by the server
             continue
         if text.encode() in data or text.encode("utf-16-le") in data:
             found.add(path.name)
@@ -88,7 +88,7 @@ def holding(kind: str, engine: Engine, text: str = PHRASE, *, access: bool = Fal
 
 
 def fill(engine: Engine, reopen: Opener) -> None:
-    """Plant a page in all that an archive holds, and what is built of it."""
+    """Plant a page in all indices of an archive, and build the derived ones."""
     shown = planted()
     engine.write(batch([shown, *map(other, range(60))], [also(shown, "2012 second")]))
     engine.append_dates([also(shown, "2013")], "further")
@@ -104,7 +104,7 @@ def fill(engine: Engine, reopen: Opener) -> None:
     engine.crawl_queue().put([UrlUpdate("http://example.net/", 0.5, via=URL)])
     fill_crawls(engine)
     fill_pictures(engine, shown)
-    for kept in (ASIDE.encode() * 1_000, b""):  # as a document is kept aside for a while
+    for kept in (ASIDE.encode() * 1_000, b""):  # as if a document was set aside for a while
         engine.access_index().put_state("kept aside", kept)
     build_archive_facets(engine, FacetBuildOptions(min_captures=1))
     invert_links(engine, reopen, InlinkBuildOptions(workers=1))
@@ -114,7 +114,7 @@ def fill(engine: Engine, reopen: Opener) -> None:
 
 
 def fill_crawls(engine: Engine) -> None:
-    """Save specifications with the page as a seed, and updates that wait to be sent."""
+    """Save specifications with the page as a seed, and add pending updates to the outbox."""
     crawls, fine = engine.crawl_index(), 'name = "other"\nseeds = ["http://fine.example/"] # as is'
     texts = {
         "votes": f'name = "votes"\nseeds = ["{URL}", "{OTHER}"] # not {PHRASE}',
@@ -130,12 +130,12 @@ def fill_crawls(engine: Engine) -> None:
 
 
 def visible_anchors_folder(engine: Engine) -> Path:
-    """Return where anchors lie as viewers may see them."""
+    """Return the folder of the anchors visible to viewers."""
     return engine.inlink_index().folder / "visible"
 
 
 def fill_pictures(engine: Engine, shown: Document) -> None:
-    """Put a picture that the planted page shows."""
+    """Put a picture that is on the planted page."""
     held = page(f"{OTHER}.png", "2010", "picture").capture
     picture = Picture(
         id=held.document_id,
@@ -209,7 +209,7 @@ def test_rules_of_specifications_that_name_a_purged_url_are_reported(
 
 
 def with_captures(engine: Engine) -> Document:
-    """Write a page that was captured twice, in two files, and a revisit of it."""
+    """Write a page captured twice, in two files, and a revisit of it."""
     shown = page("http://example.org/twice", "2010", "the text of both", source_file="a.warc.gz")
     again = replace(shown.capture, source_file="b.warc.gz", timestamp="20120101000000")
     revisit = replace(

@@ -1,4 +1,4 @@
-"""How many documents of an archive have the terms of a specification."""
+"""Number of documents in an archive that contain the terms of a specification."""
 
 from nwx.engine.base import Engine
 from nwx.steering.analysis.document_scorer import term_statistics
@@ -6,7 +6,7 @@ from nwx.steering.specifications.specification import CrawlSpecification, Entity
 from tests.conformance.archive import batch, page
 
 NEW_ARCHIVES = True
-"""Deleted entries would count in what these cases look at."""
+"""Deleted entries would count in the statistics tested here."""
 
 TEXTS = ("a flood of the river Elbe", "another FLOOD, and C++", "nothing of it", "東京 洪水 灾害")
 

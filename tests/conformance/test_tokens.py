@@ -1,4 +1,4 @@
-"""Both engines cut texts into the same tokens."""
+"""Both engines split texts into the same tokens."""
 
 import unicodedata
 import uuid
@@ -20,9 +20,9 @@ from tests.conformance.test_scripts import TEXTS
 Tokenize = Callable[[Sequence[str]], list[list[str]]]
 
 BETWEEN = " \n "
-CHUNK = 3_000  # strings of a request; the server gives at most 10,000 tokens
+CHUNK = 3_000  # strings per request; the server returns at most 10,000 tokens
 NARROW_BLANK = "\u202f"
-"""Joins words in the grammar; the embedded engine writes another sign for it into tokens."""
+"""Joins words in the grammar; the embedded engine replaces it by another character in tokens."""
 
 POOLS = (
     *("abz", "ABZ", "éÖß", "0129", "'.’·:,;", "_", " ", "-/()", "\u200b\u00ad", "\u0301\u0308"),
@@ -30,12 +30,12 @@ POOLS = (
     *("ldsç", "'’", "LDS＇‘"),
     *("กขงเ", "ကခ", "កខ", "हिन्", "ⴰⵣ", "𐐷𐐀", "İı", "ﬁﬂ", "ǆ", "Ⅷ①½", "ªº", "😀👍🏽", "🇩🇪🇫", "©™#*"),
 )
-"""Characters to make texts of, with which the grammar deals in different ways."""
+"""Characters for random texts, treated differently by the grammar."""
 
 
 @pytest.fixture(scope="module")
 def elastic_tokens(elasticsearch_url: str) -> Iterator[Tokenize]:
-    """What gives the tokens of many strings as the index of documents makes them."""
+    """Returns the tokens that the documents index makes of many strings."""
     settings = Settings(elasticsearch_url, ServerSettings(prefix=f"nwx-test-{uuid.uuid4().hex}"))
     server = ElasticServer(settings.engine, settings.server)
     schema = Schema(server, settings.server)
@@ -59,7 +59,7 @@ def elastic_tokens(elasticsearch_url: str) -> Iterator[Tokenize]:
 
 
 def differences(tokenize: Tokenize, texts: Sequence[str]) -> list[tuple[str, list[str], list[str]]]:
-    """Return the texts that the engines cut differently, and how."""
+    """Return the texts that the engines split differently, with both results."""
     different = []
     for start in range(0, len(texts), CHUNK):
         chunk = texts[start : start + CHUNK]

@@ -1,4 +1,4 @@
-"""An engine does what it declares, and no more than that is left open."""
+"""An engine behaves as its traits declare."""
 
 from collections.abc import Iterator, Sequence
 

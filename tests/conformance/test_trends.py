@@ -1,4 +1,4 @@
-"""When the documents of queries were captured."""
+"""Capture dates of the documents that match queries."""
 
 import pytest
 

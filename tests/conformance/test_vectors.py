@@ -1,4 +1,4 @@
-"""Searches by meaning: exact in small archives, fused with words, within filters and rules."""
+"""Searches by meaning: exact in small archives, fused with words, under filters and rules."""
 
 import json
 import shlex
@@ -33,7 +33,7 @@ FIRST, FURTHER = 90, 30
 
 
 def made_pages(count: int) -> list[Document]:
-    """Return pages, each with one word of a topic among others, of several hosts and years."""
+    """Return pages of several hosts and years, each with one word of a topic among others."""
     chance = Random(29)
     pages = []
     for number in range(count):
@@ -51,7 +51,7 @@ BATCHES = [batch(PAGES, [also(PAGES[5], "2018 other")])]
 
 @pytest.fixture(scope="module")
 def built(archive: Engine) -> Engine:
-    """The archive of the module with vectors."""
+    """The module's archive with vectors."""
     build(archive)
     return archive
 
@@ -70,7 +70,7 @@ def urls(result: SearchResult) -> list[str]:
 
 
 def expected(query: str, pages: list[Document]) -> list[Document]:
-    """Return pages by the nearness of their vectors to that of a query, computed plainly."""
+    """Return pages by the distance of their vectors from a query's, computed directly."""
 
     def numbers(text: str) -> np.ndarray:
         return quantised(np.array([embedder.vector(text)]))[0].astype(float)
@@ -210,7 +210,7 @@ def test_vectors_that_servers_stored_as_words_are_compared(engine: Engine) -> No
     engine.refresh()
     build(engine)
     index = engine.vector_index()
-    if isinstance(index, ServerVectorIndex):  # as earlier versions did for scripts
+    if isinstance(index, ServerVectorIndex):  # as earlier versions stored codes for scripts
         words = {"codes": {"type": "keyword", "index": False}}
         path = f"/{index._store.alias}/_mapping"
         index._store.server.request("PUT", path, {"properties": words})
@@ -241,7 +241,7 @@ def test_purged_documents_have_no_passages(open_archive: Opener) -> None:
 
 @pytest.fixture
 def pair(open_archive: Opener, open_another: Opener) -> Iterator[tuple[Engine, Engine]]:
-    """An archive with hidden pages as everybody sees it, and one that never had them."""
+    """An archive with hidden pages as the public sees it, and one that never had them."""
     hidden = [one for one in PAGES if one.capture.host in ("site1.example", "site2.example")]
     with open_archive() as one, open_another() as other:
         for engine, pages in ((one, PAGES), (other, [p for p in PAGES if p not in hidden])):
@@ -273,7 +273,7 @@ def test_answers_tell_nothing_of_what_is_hidden(
         ]
         shown, never = (replace(one, took_ms=0.0) for one in answers)
         assert shown == never, query
-        # Words of hidden documents count in scores: the order may differ (docs/access.md).
+        # Words of hidden documents affect scores: the order may differ (docs/access.md).
         shown, never = (search(engine, query, "both", limit=200) for engine in pair)
         assert sorted(urls(shown)) == sorted(urls(never)) and shown.total == never.total, query
     entries = [json.dumps(list(engine.scan(IndexName.VECTORS))) for engine in pair]

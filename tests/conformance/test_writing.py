@@ -1,4 +1,4 @@
-"""What is written is there once, whatever the order and however often it is written."""
+"""Entries are stored once, whatever the order and number of writes."""
 
 import pickle
 from dataclasses import replace

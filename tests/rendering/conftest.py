@@ -13,9 +13,9 @@ _HERE = Path(__file__).parent
 
 
 def crawled_pages() -> list[SitePage]:
-    """Return the pages that are crawled: none whose banner is another one each time.
+    """Return the crawled pages, without those whose banner changes on each request.
 
-    A small crawl has not seen all banners, and playback rightly misses some.
+    A small crawl does not see all banners, so playback is right to miss some.
     """
     stable = [page for page in site_pages() if "random_banner" not in page.features]
     return stable[:_PAGES]
@@ -23,14 +23,14 @@ def crawled_pages() -> list[SitePage]:
 
 @pytest.fixture(scope="session")
 def made_crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawl:
-    """A crawl of a few pages of the made web, with its renders; not to be changed."""
+    """A read-only crawl of a few pages of the synthetic web, with its renders."""
     folder = tmp_path_factory.mktemp("crawl")
     return crawl(folder, MadeSite(), [page.url for page in crawled_pages()])
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one module, which share browsers and archives, in one process."""
+    """Keep the tests of one module, which share browsers and archives, in one worker."""
     for item in items:
         if item.path.parent == _HERE:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))

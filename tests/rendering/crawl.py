@@ -1,4 +1,4 @@
-"""A crawl of the made web by a real browser, through the real warcprox, with its renders."""
+"""A crawl of the synthetic web by a real browser through the real warcprox, with its renders."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from tests.web.chromium import find_browser
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """What a crawl left: a folder of WARC files by warcprox, and one of the browser's renders."""
+    """Output of a crawl: a folder of WARC files by warcprox, and one of the browser's renders."""
 
     site: MadeSite
     warcs: Path
@@ -22,13 +22,13 @@ class Crawl:
 
     @property
     def files(self) -> list[Path]:
-        """All files, the renders last."""
+        """All files, renders last."""
         return [*sorted(self.warcs.glob("*.warc.gz")), *sorted(self.renders.glob("*.warc.gz"))]
 
 
 @contextmanager
 def recording(folder: Path, site: MadeSite) -> Iterator[str]:
-    """Give the address of a proxy by which the made web is reached, and which archives it."""
+    """Yield the address of an archiving proxy through which the synthetic web is reachable."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         running_made_site(site) as door,
@@ -38,7 +38,7 @@ def recording(folder: Path, site: MadeSite) -> Iterator[str]:
 
 
 def crawl(folder: Path, site: MadeSite, urls: list[str], jobs: int = 2) -> Crawl:
-    """Crawl pages of the made web into a folder; further pages can be added in a later call."""
+    """Crawl pages of the synthetic web into a folder; later calls can add more pages."""
     made = Crawl(site, folder / "warcs", folder / "renders")
     made.renders.mkdir(parents=True, exist_ok=True)
     listed = folder / "urls.txt"

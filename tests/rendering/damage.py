@@ -1,4 +1,4 @@
-"""Damage done to archive files on purpose: records are left out, the rest stays byte for byte."""
+"""Deliberate damage to archive files: records are removed, all other bytes stay the same."""
 
 import random
 from collections import defaultdict
@@ -16,7 +16,7 @@ _KIND_OF_TYPE = {"text/css": STYLE, "text/javascript": SCRIPT}
 
 
 class Damage(NamedTuple):
-    """What one page lost: its number, the kind of resource, and the URLs."""
+    """The loss of one page: its number, the kind of resource, and the URLs."""
 
     page: int
     kind: str
@@ -24,7 +24,7 @@ class Damage(NamedTuple):
 
 
 class PlacedRecord(NamedTuple):
-    """A record and where its bytes are."""
+    """A record and the position of its bytes."""
 
     offset: int
     length: int
@@ -35,7 +35,7 @@ class PlacedRecord(NamedTuple):
 
 
 def placed_records(warc: Path) -> Iterator[PlacedRecord]:
-    """Give the records of a WARC, in order; each is a gzip member where it is compressed."""
+    """Yield the records of a WARC in order; in a compressed one, each is a gzip member."""
     with warc.open("rb") as file:
         records = ArchiveIterator(file)
         for record in records:
@@ -52,10 +52,10 @@ def placed_records(warc: Path) -> Iterator[PlacedRecord]:
 
 
 def remove_records(source: Path, target: Path, urls: Collection[str]) -> int:
-    """Write a WARC again without all records of these URLs; return how many were left out.
+    """Copy a WARC without the records of these URLs; return the number of removed records.
 
-    The other records are the same bytes in the same order. Revisits of a
-    payload that is left out stay, and no longer have an original.
+    The other records keep their bytes and order. Revisits of a removed payload stay, and then lack
+    an original.
     """
     content, removed = source.read_bytes(), 0
     with target.open("wb") as file:
@@ -68,7 +68,7 @@ def remove_records(source: Path, target: Path, urls: Collection[str]) -> int:
 
 
 def damage_folder(source: Path, target: Path, urls: Collection[str]) -> int:
-    """Write all WARC files of a folder into another without these URLs; return how many records."""
+    """Copy all WARC files of a folder without these URLs; return the number of removed records."""
     target.mkdir(parents=True, exist_ok=True)
     return sum(
         remove_records(warc, target / warc.name, urls) for warc in sorted(source.glob("*.warc.gz"))
@@ -78,9 +78,9 @@ def damage_folder(source: Path, target: Path, urls: Collection[str]) -> int:
 def choose_damages(
     warcs: Iterable[Path], pages: Sequence[int], places: int = 30, seed: int = 7
 ) -> list[Damage]:
-    """Return what to take from so many of the pages: in turn a style sheet, a script, and images.
+    """Return what to remove from `places` pages: alternately a style sheet, a script, images.
 
-    Only what one page alone has is taken: no other page is damaged.
+    Only resources of a single page are removed, so that no other page is damaged.
     """
     own = _own_resources(warcs)
     chance = random.Random(seed)
@@ -100,7 +100,7 @@ def _taken(urls: list[str], kind: str, chance: random.Random) -> tuple[str, ...]
 
 
 def _own_resources(warcs: Iterable[Path]) -> dict[int, dict[str, list[str]]]:
-    """Return the URLs of what was captured for each page alone, by kind."""
+    """Return the captured URLs that belong to a single page, by page and kind."""
     found: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for warc in warcs:
         for record in placed_records(warc):

@@ -1,9 +1,8 @@
-"""Pages that attack the browser that renders them, and renders that attack their reader.
+"""Pages that attack the browser rendering them, and renders that attack their reader.
 
-The pages are data: `write_hostile_warc` puts them into a WARC to be played,
-`running_hostile_site` serves them as a live web. What a page tries is in
-`refused` (the keys of `PageRender.refused`) and `problem` (what may be in its
-`problem`): a page without a problem is rendered in whole.
+The pages are data: `write_hostile_warc` writes them to a WARC for playback, `running_hostile_site`
+serves them as a live web. Their expected outcome is in `refused` (keys of `PageRender.refused`) and
+`problem` (possible parts of its `problem`): a page without a problem is rendered completely.
 """
 
 import struct
@@ -23,7 +22,7 @@ from tests.warcs import Page, write_warc
 HOST = "hostile.example"
 TIMESTAMP = "20200102030405"
 SERVED_AT = "127.0.0.3"
-"""Where the pages are served; not 127.0.0.1, which warcprox refuses to fetch from."""
+"""Address of the served pages; not 127.0.0.1, as warcprox refuses to fetch from it."""
 
 LOCAL_ADDRESSES = (
     "http://127.0.0.1:9200/",
@@ -33,15 +32,15 @@ LOCAL_ADDRESSES = (
     "http://169.254.169.254/latest/meta-data/",
     "http://2130706433:9200/",
 )
-"""Addresses of the machine or the network of the browser, which pages ask for."""
+"""Addresses of the browser's machine or network that pages request."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostilePage:
-    """A page, what it does in its script, and what becomes of that.
+    """A page, the actions of its script, and their outcome.
 
-    `refused` holds what is refused and counted at least once, `problem` the
-    words of which one is in the problem of its render.
+    `refused` lists what is refused and counted at least once, `problem` texts of which one is in
+    the problem of its render.
     """
 
     name: str
@@ -56,12 +55,12 @@ class HostilePage:
 
     @property
     def url(self) -> str:
-        """Where the page is archived."""
+        """The URL of the archived page."""
         return f"http://{HOST}/{self.name}"
 
     @property
     def body(self) -> bytes:
-        """What is served."""
+        """The payload that is served."""
         if self.payload:
             return self.payload
         return (
@@ -121,7 +120,7 @@ SETTLING = (
         markup="".join(f'<iframe src="/recurses?{n}"></iframe>' for n in range(4)),
     ),
 )
-"""Pages that never come to rest."""
+"""Pages that never settle."""
 
 ESCAPING = (
     HostilePage(
@@ -177,7 +176,7 @@ ESCAPING = (
     ),
     HostilePage("asks-permissions", _ASK_PERMISSIONS),
 )
-"""Pages that reach for what is outside of them."""
+"""Pages that try to escape the page."""
 
 CIRCLING = (
     HostilePage("reloads", "location.reload()"),
@@ -189,7 +188,7 @@ CIRCLING = (
         "writes-history", "for (let i = 0; i < 5000; i++) history.pushState(i, '', '#' + i)"
     ),
 )
-"""Pages that lead to themselves."""
+"""Pages that navigate to themselves."""
 
 HOARDING = (
     HostilePage(
@@ -216,14 +215,14 @@ HOARDING = (
         "document.body.append(c) }",
     ),
 )
-"""Pages that want memory."""
+"""Pages that use too much memory."""
 
 PAGES = (*SETTLING, *ESCAPING, *CIRCLING, *HOARDING, GENTLE)
 
 
 @cache
 def bomb_png(side: int = 40_000) -> bytes:
-    """Return a PNG of so many pixels a side, all white: a gigabyte and a half in 1 MB."""
+    """Return a white PNG of `side` pixels per side: a gigabyte and a half in 1 MB."""
     packer = isal_zlib.compressobj(1)
     row = b"\0" + b"\xff" * (side // 8)
     rows = b"".join(packer.compress(row * 1_000) for _ in range(side // 1_000))
@@ -237,7 +236,7 @@ def _chunk(name: bytes, data: bytes) -> bytes:
 
 
 def broken_pictures() -> dict[str, bytes]:
-    """Return renders that are no whole pictures, each by what is wrong with it."""
+    """Return invalid images of renders, by their defect."""
     whole = bomb_png(1_000)
     return {
         "empty": b"",
@@ -253,7 +252,7 @@ def broken_pictures() -> dict[str, bytes]:
 
 
 def har_parts(size: int) -> Iterator[bytes]:
-    """Give a HAR of at least so many bytes, part by part: one entry again and again."""
+    """Yield the parts of a HAR of at least `size` bytes: one entry repeated."""
     entry = (
         b'{"request":{"method":"GET","url":"http://%s/%%012d"},"response":{"status":200,'
         b'"content":{"mimeType":"image/png","text":"%s"}}},' % (HOST.encode(), b"A" * 60_000)
@@ -265,12 +264,12 @@ def har_parts(size: int) -> Iterator[bytes]:
 
 
 def nested_json(depth: int = 1_000_000) -> bytes:
-    """Return a list in a list in a list…, to be read as a HAR or as page information."""
+    """Return deeply nested lists, to be read as a HAR or as page information."""
     return b'{"log":{"entries":' + b"[" * depth + b"]" * depth + b"}}"
 
 
 def resources() -> tuple[HostilePage, ...]:
-    """Return what the pages ask for besides other pages."""
+    """Return the resources that the pages request in addition to other pages."""
     attached = ("Content-Disposition: attachment; filename=evil.exe",)
     return (
         HostilePage("bomb.png", content_type="image/png", payload=bomb_png()),
@@ -285,12 +284,12 @@ def resources() -> tuple[HostilePage, ...]:
 
 
 def write_hostile_warc(path: Path, pages: tuple[HostilePage, ...] = PAGES) -> Path:
-    """Write a WARC of pages and of what they ask for, captured at TIMESTAMP."""
+    """Write a WARC of pages and their resources, captured at TIMESTAMP."""
     return write_warc(path, [_archived(page) for page in (*pages, *resources())])
 
 
 def _archived(page: HostilePage) -> Page:
-    # Further fields follow the type, which is the first field of a record.
+    # The type is the first HTTP header of a record; others follow it.
     content_type = "\r\n".join((page.content_type, *page.headers))
     return Page(page.url, TIMESTAMP, page.body, content_type, page.status)
 
@@ -318,7 +317,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(page.body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -332,7 +331,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def running_hostile_site() -> Iterator[str]:
-    """Serve the pages and give their address, without a slash at its end; `/hang` never answers."""
+    """Serve the pages; yield their address without a trailing slash. `/hang` never answers."""
     with _Server() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()

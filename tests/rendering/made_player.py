@@ -1,4 +1,4 @@
-"""A player of made pages, as far as the browser can tell: addresses and headers as pywb's."""
+"""A fake player that looks like pywb to the browser: same addresses and headers."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,12 +9,12 @@ PLAYED_TIMESTAMP = "20200101000000"
 _MEMENTO = "Wed, 01 Jan 2020 00:00:00 GMT"
 
 Answer = tuple[int, str, bytes]
-"""Status, media type (for redirects: the address) and body of an answer."""
+"""Status, media type (for redirects: the address) and body of a response."""
 
 
 @contextmanager
 def made_player(answer: Callable[[str], Answer | None]) -> Iterator[str]:
-    """Give the prefix of a player whose answer to an archived URL is told by a function."""
+    """Yield the prefix of a player that gets the response for each archived URL from a function."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -35,7 +35,7 @@ def made_player(answer: Callable[[str], Answer | None]) -> Iterator[str]:
         do_POST = do_GET  # noqa: N815 - the name that the server asks for
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""Renders without a browser."""
+"""Renders created without a browser."""
 
 import io
 from dataclasses import replace
@@ -10,14 +10,14 @@ from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
 
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (40, 20)) -> bytes:
-    """Return a picture of one colour."""
+    """Return an image of one colour."""
     stored = io.BytesIO()
     Image.new("RGB", size, "teal").save(stored, kind)
     return stored.getvalue()
 
 
 def render(url: str = "http://made.example/", **values: Any) -> PageRender:
-    """Return the render of a page in playback, with all there can be."""
+    """Return the render of a page in playback with every field set."""
     found = PageRender(
         RenderTask(url, "20200101000000"),
         title="Made",

@@ -31,7 +31,7 @@ PAGES = {
 
 
 def answer(url: str) -> Answer | None:
-    """Return what the player has of a URL."""
+    """Return the player's response for a URL."""
     if url.endswith("there.png"):
         picture = io.BytesIO()
         Image.new("RGB", (40, 20), "red").save(picture, "PNG")

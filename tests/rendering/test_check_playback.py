@@ -1,4 +1,4 @@
-"""Checks of playback the whole way: an archive, the player, a real browser, the printed JSON."""
+"""End-to-end checks of playback: an archive, the player, a real browser, the printed JSON."""
 
 import gzip
 from pathlib import Path
@@ -33,7 +33,7 @@ def _information(url: str, resources: dict[str, int]) -> bytes:
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """A check of a whole page, and of one of which an image is missing."""
+    """A check of a complete page, and of one with a missing image."""
     folder = tmp_path_factory.mktemp("checked")
     records = [
         _page(WHOLE, DEAD),
@@ -48,7 +48,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     run_nwx(folder / "archive", "import", path, "--quiet")
     out = folder / "renders.warc.gz"
     check = ("check-playback", "--json", "--browser", find_browser(), "--jobs", 1)
-    # pywb has warnings of its own.
+    # pywb emits warnings.
     ran = run_nwx(
         folder / "archive", *check, "--out", out, "--comparison", PYTHONWARNINGS="default"
     )

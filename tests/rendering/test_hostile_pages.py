@@ -1,4 +1,4 @@
-"""Hostile pages end of themselves alone, within their limits, and leave nothing behind."""
+"""Hostile pages end on their own within their limits, and leave nothing behind."""
 
 import signal
 import subprocess
@@ -18,7 +18,7 @@ from tests.rendering.made_player import PLAYED_TIMESTAMP, Answer, made_player
 from tests.web.chromium import find_browser
 
 CHOSEN = ("endless-loop", "dialogs", "downloads", "popups", "memory", "gentle")
-"""Of the hostile pages those whose limits differ; all of them take minutes."""
+"""The hostile pages with different limits; running all pages takes minutes."""
 
 OTHERS = (
     HostilePage(
@@ -34,7 +34,7 @@ _ENDING_SECONDS = 30
 
 
 def answer(url: str) -> Answer | None:
-    """Return what the player has of a URL."""
+    """Return the player's response for a URL."""
     name = url.rpartition("/")[2].partition("?")[0]
     if name == "redirects":
         return 302, url, b""
@@ -68,7 +68,7 @@ def test_each_is_bounded_and_the_others_are_rendered(prefix: str) -> None:
     assert (gentle.problem, gentle.title) == ("", "gentle")
     assert set(found) == set(BY_NAME)
     for name, page in BY_NAME.items():
-        # A browser may go down by a hostile page before its limit is reached.
+        # A hostile page may crash the browser before its limit is reached.
         expected = (*page.problem, "crash") if page.problem else ("",)
         problem = found[name].problem
         assert any(words in problem for words in expected), (name, problem)

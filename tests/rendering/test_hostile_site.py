@@ -1,4 +1,4 @@
-"""The hostile pages are what they are said to be: tests that use them prove something."""
+"""The hostile pages have the declared content, so that tests with them are meaningful."""
 
 import io
 import json

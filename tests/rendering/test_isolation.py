@@ -1,4 +1,4 @@
-"""Nothing that a page in playback does reaches anything but the player."""
+"""Pages in playback reach nothing but the player."""
 
 import socket
 import threading
@@ -16,7 +16,7 @@ HOME = "http://made.example/"
 
 
 class Eavesdropper:
-    """A port of this machine, TCP and UDP, that counts who comes."""
+    """A TCP and UDP port of this machine that counts connections."""
 
     def __init__(self) -> None:
         self.came = 0
@@ -45,9 +45,9 @@ class Eavesdropper:
             self.came += 1
 
     def close(self) -> None:
-        """End."""
+        """Close the port."""
         for each in (self._tcp, self._udp):
-            # Closing alone wakes nobody.
+            # Closing alone wakes no waiting thread.
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
@@ -108,7 +108,7 @@ PAGES = {
         {"popups": 1, "prints": 1},
     ),
 }
-"""By name: markup, what must be among the leaks, and what is refused at least so often."""
+"""By name: markup, expected leaks, and minimum counts of refusals."""
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +120,7 @@ def eavesdropper() -> Iterator[Eavesdropper]:
 
 @pytest.fixture(scope="module")
 def renders(eavesdropper: Eavesdropper) -> dict[str, PageRender]:
-    """Return the renders of all pages, by one browser."""
+    """Return the renders of all pages, from one browser."""
 
     def answer(url: str) -> Answer | None:
         markup, *_ = PAGES.get(url.removeprefix(HOME), ("",))

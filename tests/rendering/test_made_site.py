@@ -1,4 +1,4 @@
-"""The made web is the same every time, has what it should, and can be damaged exactly."""
+"""The synthetic web is reproducible, has its features, and can be damaged precisely."""
 
 import gzip
 import re

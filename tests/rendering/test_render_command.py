@@ -1,4 +1,4 @@
-"""`nwx render` from the command line: in the real player, and live through the real warcprox."""
+"""`nwx render` on the command line: in the real player, and live through the real warcprox."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ PAGES = (
     Page(f"{FRAMED}lost", TIMESTAMP, b"", "text/html\r\nLocation: /lost", "302 Found"),
 )
 PLAYER = {"PYTHONWARNINGS": "default"}
-"""pywb is not free of warnings."""
+"""pywb emits warnings."""
 
 KINDS = ["urn:view", "urn:thumbnail", "urn:fullPage", "urn:text", "onreadydom", "urn:pageinfo"]
 
@@ -104,7 +104,7 @@ def test_live_pages_reach_no_other_address_of_this_machine(tmp_path: Path) -> No
         listed.write_text(f"{site}/local-addresses\n")
         live = ("render", "--live", "--proxy", proxy, "--urls", listed, "--out", out)
         report = run_nwx(tmp_path / "none", *live, "--browser", find_browser(), "--json").json
-        # A captured page may have any URL: those of this machine are not visited for it.
+        # A captured page may have any URL: addresses of this machine are still not visited.
         held = write_warc(tmp_path / "a.warc.gz", [Page(f"{site}/", "20150101000000", b"a page")])
         run_nwx(tmp_path / "archive", "import", held)
         found = ("render", "--live", "--proxy", proxy, "--out", tmp_path / "found.warc.gz")

@@ -1,4 +1,4 @@
-"""From a crawl to its repair: crawled, imported, checked, scored, repaired, checked again."""
+"""From crawl to repair: crawled, imported, checked, scored, repaired, and checked again."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ _PLACES = 3
 
 
 class DamagedArchive:
-    """An archive of a crawl that lost something, and the folder that is watched for it."""
+    """An archive of a damaged crawl, and its watched folder."""
 
     def __init__(self, folder: Path, crawl: Crawl) -> None:
         self._engine, self.incoming, self._crawl = folder / "archive", folder / "incoming", crawl
@@ -35,21 +35,21 @@ class DamagedArchive:
         self._listed.write_text("\n".join(page.url for page in crawled_pages()), "utf-8")
 
     def load(self) -> None:
-        """Load what has arrived."""
+        """Load new files."""
         run_nwx(self._engine, "watch", self.incoming, "--once", "--settle", 0)
 
     def check(self) -> Any:
-        """Check the pages that are to be checked, and return the report."""
+        """Check all pages that are due, and return the report."""
         arguments = ("check-playback", "--urls", self._listed)
-        # pywb, which plays, is not free of warnings.
+        # pywb, used for playback, emits warnings.
         return self.asked(*arguments, NWX_BROWSER=find_browser(), PYTHONWARNINGS="default")
 
     def asked(self, *arguments: object, **more: str) -> Any:
-        """Return what a command prints as JSON."""
+        """Return the JSON output of a command."""
         return run_nwx(self._engine, *arguments, "--json", **more).json
 
     def repair(self, urls: set[str]) -> None:
-        """Bring these URLs, as a crawl of the list of repairs would."""
+        """Add captures of these URLs, like a crawl of the repair list."""
         for warc in self._warcs:
             others = {record.url for record in placed_records(warc)} - urls
             remove_records(warc, self.incoming / f"repaired-{warc.name}", others)

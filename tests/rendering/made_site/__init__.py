@@ -1,1 +1,1 @@
-"""A made web of several sites, for a browser to crawl: the same for a seed, but for its clocks."""
+"""A synthetic web of several sites for a browser to crawl; reproducible except for its clocks."""

@@ -1,14 +1,14 @@
-"""The hosts of the made web, and where a page has what is its own."""
+"""The hosts of the synthetic web, and the paths of resources that belong to a single page."""
 
 import random
 from typing import NamedTuple
 
 SITES = ("www.gazette.example", "shop.lamps.example", "forum.tides.example", "museum.quay.example")
 SHARED = "static.cdn.example"
-"""Style sheets, scripts, images and fonts that many pages share."""
+"""Style sheets, scripts, images and fonts shared by many pages."""
 
 ADS, API, GONE = "ads.tracker.example", "api.weather.example", "gone.example"
-"""Advertisements; data for scripts; a host that cannot be reached."""
+"""Advertisements; data for scripts; an unreachable host."""
 
 HOSTS = frozenset((*SITES, SHARED, ADS, API))
 LAYOUTS = ("article", "gallery", "table", "thread", "frames", "application")
@@ -45,13 +45,13 @@ FEATURES = (
     "weather",
     "written",
 )
-"""What a page may have; a module of markup says how it looks."""
+"""Optional features of a page, implemented in the modules of markup and scripts."""
 
 MOST_FEATURES = 9
 
 
 class SitePage(NamedTuple):
-    """A page: its number among all, its site and layout, what it has, and how many images."""
+    """A page: its number, site, layout, features, and number of images."""
 
     number: int
     host: str
@@ -72,21 +72,21 @@ class SitePage(NamedTuple):
 
     @property
     def own(self) -> str:
-        """The path below which is what no other page uses."""
+        """The path prefix of resources that no other page uses."""
         return f"/own/{self.number}/"
 
     def image(self, number: int) -> str:
-        """Return the path of one of its images."""
+        """Return the path of one of the page's images."""
         return f"{self.own}image-{number}.{FORMATS[(self.number + number) % len(FORMATS)]}"
 
 
 def site_pages(count: int = 240, seed: int = 13) -> list[SitePage]:
-    """Return so many pages; those of fewer pages are the first of those of more."""
+    """Return `count` pages; a smaller count gives the first ones of a larger count."""
     return [_page(number, random.Random(f"{seed}:{number}")) for number in range(count)]
 
 
 def _page(number: int, chance: random.Random) -> SitePage:
-    # Each feature comes once in so many pages, the others by chance.
+    # Each feature occurs at regular intervals, additional ones at random.
     features = {FEATURES[number % len(FEATURES)]}
     features.update(chance.sample(FEATURES, chance.randrange(1, MOST_FEATURES)))
     return SitePage(
@@ -100,7 +100,7 @@ def _page(number: int, chance: random.Random) -> SitePage:
 
 
 def page_of_resource(url: str) -> int | None:
-    """Return the number of the page that a resource belongs to alone, None if there is none."""
+    """Return the number of the only page that uses a resource, None if several may."""
     _, found, rest = url.partition("/own/")
     number = rest.partition("/")[0]
     return int(number) if found and number.isdigit() else None

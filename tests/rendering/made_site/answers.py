@@ -1,4 +1,4 @@
-"""What the made web answers to a request."""
+"""Responses of the synthetic web."""
 
 import json
 import random
@@ -36,7 +36,7 @@ HTML, CSS, SCRIPT, JSON = "text/html", "text/css", "text/javascript", "applicati
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer; `location` is where it leads to."""
+    """A response; `location` is the target of a redirect."""
 
     content_type: str = HTML
     body: bytes = b""
@@ -48,7 +48,7 @@ _MISSING = Answer(body=b"<title>Not found</title><h1>Not found</h1>", status=404
 
 
 class MadeSite:
-    """The sites with so many pages in all; `served` counts the pages that were asked for."""
+    """The sites with `pages` pages in total; `served` counts page requests."""
 
     def __init__(self, count_: int = 240, seed: int = 13) -> None:
         self.pages = site_pages(count_, seed)
@@ -56,7 +56,7 @@ class MadeSite:
         self._served = count(1)
 
     def answer(self, method: str, url: str, cookies: str = "") -> Answer:
-        """Return what is answered to a request."""
+        """Return the response to a request."""
         parts = urlsplit(url)
         page = self._paths.get((parts.netloc, parts.path))
         if page:
@@ -100,7 +100,7 @@ _OWN: dict[str, tuple[str, Callable[[SitePage], bytes]]] = {
 
 
 def _own_answer(page: SitePage, method: str, name: str) -> Answer:
-    """Return what belongs to one page alone."""
+    """Return the response for a resource of a single page."""
     if name == "count":
         found = {"count": page.number * 7 + 1}
         return Answer(JSON, json.dumps(found).encode()) if method == "POST" else _MISSING
@@ -137,7 +137,7 @@ def _frame(page: SitePage) -> bytes:
 
 @cache
 def _font() -> bytes:
-    """Return a font that comes with pywb, which plays captures and so is always there."""
+    """Return a font shipped with pywb, which playback needs, so that it is always installed."""
     found = find_spec("pywb")
     assert found is not None and found.origin is not None
     name = "glyphicons-halflings-regular.woff2"

@@ -1,4 +1,4 @@
-"""The pages of the made web as HTML."""
+"""HTML of the synthetic web's pages."""
 
 import random
 
@@ -11,12 +11,12 @@ _WORDS = (
 
 
 def text(chance: random.Random, words: int) -> str:
-    """Return a sentence of so many words."""
+    """Return a sentence of `words` words."""
     return " ".join(chance.choice(_WORDS) for _ in range(words)).capitalize() + "."
 
 
 def page_html(page: SitePage, served: int, known: bool, links: list[SitePage]) -> bytes:
-    """Return a page: `served` is its number among answers, `known` whether a cookie came."""
+    """Return a page: `served` is its number among responses, `known` whether a cookie was sent."""
     chance = random.Random(f"text:{page.number}")
     title = f"{page.layout.capitalize()} {page.number}: {text(chance, 3)}"
     body = _LAYOUTS[page.layout](page, chance)
@@ -76,7 +76,7 @@ def _frames(page: SitePage, chance: random.Random) -> str:
 
 
 def _application(page: SitePage, chance: random.Random) -> str:
-    """Return next to nothing: the page's script makes the rest."""
+    """Return minimal HTML: the page's script adds the rest."""
     return f"<div id=app data-images={page.images}><noscript>{text(chance, 5)}</noscript></div>"
 
 
@@ -144,4 +144,4 @@ _EXTRAS = {
     ),
     "weather": lambda page: f"<p id=weather data-from=http://{API}/weather/{page.number % 7}></p>",
 }
-"""Those features that show in the markup; the rest is in scripts and style sheets."""
+"""The features with markup; the others are in scripts and style sheets."""

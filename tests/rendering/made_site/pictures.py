@@ -1,4 +1,4 @@
-"""The images of the made web."""
+"""The images of the synthetic web."""
 
 import io
 import random
@@ -19,7 +19,7 @@ TYPES = {
 
 @lru_cache(4_096)
 def image(name: str, size: tuple[int, int] = SIZE) -> bytes:
-    """Return an image whose content follows from its name, in the format of its ending."""
+    """Return an image whose content is derived from its name, in the format of its extension."""
     ending = name.rpartition(".")[2]
     chance = random.Random(name)
     if ending == "svg":

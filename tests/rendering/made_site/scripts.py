@@ -1,4 +1,4 @@
-"""The scripts and style sheets of the made web."""
+"""The scripts and style sheets of the synthetic web."""
 
 from tests.rendering.made_site.addresses import ADS, API, SHARED, SitePage
 
@@ -122,7 +122,7 @@ _APPLICATION = """
 
 
 def page_script(page: SitePage) -> bytes:
-    """Return the script of a page's own, which changes the DOM."""
+    """Return the script of a single page, which changes the DOM."""
     images = [page.image(number) for number in range(page.images)]
     parts = "".join(f"{{{_SCRIPTS[name]}}}" for name in sorted(page.features) if name in _SCRIPTS)
     return (
@@ -142,12 +142,12 @@ def module_script(page: SitePage) -> bytes:
 
 
 def later_module(page: SitePage) -> bytes:
-    """Return the module that the main module imports when it runs."""
+    """Return the module that the main module imports dynamically."""
     return f'export const show = () => made.add("p", "imported by {page.number}");\n'.encode()
 
 
 def page_style(page: SitePage) -> bytes:
-    """Return the style sheet of a page's own, which shows at first sight."""
+    """Return the style sheet of a single page, which has an obvious effect."""
     shade = 37 * page.number % 360
     rules = [
         f"body {{ background: hsl({shade} 60% 94%); margin-left: {20 + page.number % 60}px }}",
@@ -167,12 +167,12 @@ def page_style(page: SitePage) -> bytes:
 
 
 def imported_style(page: SitePage) -> bytes:
-    """Return the style sheet that a page's style sheet imports."""
+    """Return the style sheet imported by a page's style sheet."""
     return f"nav {{ background: hsl({page.number} 40% 80%); padding: 1em }}".encode()
 
 
 def theme_style(number: int) -> bytes:
-    """Return a style sheet that many pages share."""
+    """Return a style sheet shared by many pages."""
     fonts = ("Georgia, serif", "Verdana, sans-serif", "monospace")
     return (
         f"body {{ font: {14 + number}px/1.5 {fonts[number % 3]} }}"

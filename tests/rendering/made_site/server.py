@@ -1,7 +1,7 @@
-"""The made web as a SOCKS proxy: whoever connects through it finds the hosts of the made web.
+"""The synthetic web as a SOCKS proxy that reaches all of its hosts.
 
-A crawling proxy that is told to use it (`warcprox --socks-proxy`) reaches the
-hosts by their names, at port 80, so that all URLs are the same in each crawl.
+A crawling proxy that uses it (`warcprox --socks-proxy`) reaches the hosts by name on port 80, so
+that all URLs are the same in each crawl.
 """
 
 import socketserver
@@ -16,7 +16,7 @@ from tests.rendering.made_site.answers import MadeSite
 
 _GRANTED, _UNREACHABLE = 0, 4
 _NAME = 3
-"""The kind of address that is a host name (RFC 1928)."""
+"""Address type of a host name (RFC 1928)."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -24,7 +24,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
 
     def handle(self) -> None:
-        """Answer as a SOCKS proxy first, and then as the host that was asked for."""
+        """Answer first as a SOCKS proxy, then as the requested host."""
         if self._reached():
             super().handle()
 
@@ -61,7 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_HEAD = do_OPTIONS = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -72,17 +72,17 @@ class _Server(ThreadingHTTPServer):
         self.site = site
 
     def server_bind(self) -> None:
-        """Bind without looking up the name of the host."""
+        """Bind without resolving the host name."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "made", self.server_address[1]
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Bear those who go away in the middle of an answer."""
+        """Ignore clients that disconnect in the middle of a response."""
 
 
 @contextmanager
 def running_made_site(site: MadeSite) -> Iterator[str]:
-    """Serve the made web and give the host and port of its SOCKS proxy."""
+    """Serve the synthetic web; yield host and port of its SOCKS proxy."""
     with _Server(site) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
