@@ -10,7 +10,19 @@ from functools import cache
 from nwx.model import Collapse, Document, Sort
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.query.question import Question
-from nwx.query.tree import All, Bool, Boost, DateRange, Fuzzy, Node, Phrase, Range, Term, Wildcard
+from nwx.query.tree import (
+    All,
+    Bool,
+    Boost,
+    DateRange,
+    Fuzzy,
+    Node,
+    Phrase,
+    Range,
+    Term,
+    Wildcard,
+    is_below_pages,
+)
 
 Pair = tuple[str, str]
 _TEXTS = ("title", "headings", "content", "url_text")
@@ -183,10 +195,17 @@ def ordered(found: Iterable[Shown], sort: Sort, collapse: Collapse) -> list[Show
     pick = max if newest else min
     by_id = sorted(found, key=lambda one: one.id)
     by_date = sorted(by_id, key=lambda one: pick(date for date, _ in one.pairs), reverse=newest)
+    if sort is Sort.RELEVANCE:
+        by_date.sort(key=_is_below)
     folds: dict[str, Shown] = {}
     for one in by_date:
         folds.setdefault(fold(one, collapse), one)
     return list(folds.values())
+
+
+def _is_below(one: Shown) -> bool:
+    capture, problems = one.document.capture, one.document.extract.problems
+    return is_below_pages(capture.content_type_norm, capture.status_code, problems)
 
 
 def facets(shown: Iterable[Shown], request: Question) -> Mapping[str, dict[str, int]]:

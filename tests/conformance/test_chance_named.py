@@ -8,6 +8,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.model import MAIN_DATES, Batch, Dates, Sort
+from nwx.query.tree import All
 from tests.conformance import chance, oracle
 from tests.conformance.engines import new_archive
 from tests.conformance.test_chance import BATCHES, SHOWN, check
@@ -53,10 +54,12 @@ def test_a_question_made_by_chance(named: Engine, seed: int) -> None:
     assert streamed == sorted(one.id for one in oracle.matching(SHOWN, request))
 
 
-@pytest.mark.parametrize("sort", [Sort.OLDEST, Sort.NEWEST])
+@pytest.mark.parametrize("sort", [Sort.OLDEST, Sort.NEWEST, Sort.RELEVANCE])
 @pytest.mark.parametrize("seed", range(10))
 def test_first_pages_of_an_order(named: Engine, sort: Sort, seed: int) -> None:
     request = chance.request(Random(seed))
+    if sort is Sort.RELEVANCE:
+        request = replace(request, query=All())  # which has no scores
     for limit in (1, 3, 10):
         first = named.search(replace(request, sort=sort, limit=limit))
         wanted = oracle.ordered(oracle.matching(SHOWN, request), sort, request.collapse)

@@ -9,6 +9,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.model import Batch, Sort
 from nwx.query.question import HiddenDocuments, Question
+from nwx.query.tree import All
 from tests.conformance import chance, oracle
 from tests.conformance.archive import also, batch, page
 from tests.conformance.engines import new_archive
@@ -62,11 +63,13 @@ def test_dates_of_several_indices(named: Engine, way: str) -> None:
         check_hidden(named, way, seed, shown)
 
 
-@pytest.mark.parametrize("sort", [Sort.OLDEST, Sort.NEWEST])
+@pytest.mark.parametrize("sort", [Sort.OLDEST, Sort.NEWEST, Sort.RELEVANCE])
 def test_first_pages_of_an_order(archive: Engine, sort: Sort) -> None:
     shown = seen_through(HIDING["all"])
     for seed in range(6):
         request = replace(chance.request(Random(seed)), sort=sort, hidden=HIDING["all"])
+        if sort is Sort.RELEVANCE:
+            request = replace(request, query=All())  # which has no scores
         wanted = oracle.ordered(oracle.matching(shown, request), sort, request.collapse)
         for limit in (1, 10):
             first = archive.search(replace(request, limit=limit))
