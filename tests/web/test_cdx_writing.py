@@ -1,11 +1,13 @@
 """Crawlers hand captures in: only with the token, all or none, of any size."""
 
 import gzip
+import io
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -57,6 +59,14 @@ def test_what_is_posted_can_be_asked_for(client: FlaskClient) -> None:
     answer = client.post("/web/delete", data=lines(2), headers=AUTHORIZED)
     assert (answer.status_code, answer.text) == (200, "Deleted 2 records\n")
     assert captures(client) == 1
+
+
+def test_a_server_may_hand_over_a_body_that_cannot_be_rewound(client: FlaskClient) -> None:
+    for path, word in (("/web", "Added"), ("/web/delete", "Deleted")):
+        body = io.BytesIO(lines(3))
+        given = {"wsgi.input": SimpleNamespace(read=body.read, readline=body.readline)}
+        answer = client.post(path, environ_overrides=given, headers=AUTHORIZED)
+        assert (answer.status_code, answer.text) == (200, f"{word} 3 records\n")
 
 
 def test_one_bad_line_and_nothing_is_added(client: FlaskClient) -> None:

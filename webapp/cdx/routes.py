@@ -3,7 +3,7 @@
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
@@ -68,13 +68,12 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
     skip_bad = _skips_bad_lines()
     _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
     # The server has read the whole body: a slow client must not block other writers.
-    body = request.environ["wsgi.input"]
-    _check_plain(body.read(len(_GZIP)) == _GZIP)
-    body.seek(0)
+    blocks = whole_line_blocks(request.environ["wsgi.input"])
+    first = next(blocks, b"")
+    _check_plain(first.startswith(_GZIP))
+    blocks = chain((first,), blocks) if first else blocks
     try:
-        done = change(
-            engine, whole_line_blocks(body), collection, skip_bad=skip_bad, name="the request"
-        )
+        done = change(engine, blocks, collection, skip_bad=skip_bad, name="the request")
     except CdxError as error:
         raise CdxQueryError(
             f"line {error.line}: {error}; nothing was changed, badLines=skip leaves such lines out"
