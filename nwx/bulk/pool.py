@@ -76,9 +76,14 @@ class Pool(AbstractContextManager["Pool"]):
             done += size
             progress(WorkProgress(step, done, total))
 
-    def __exit__(self, *_: object) -> None:
-        if self._processes is not None:
-            self._processes.shutdown(cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._processes is None:
+            return
+        if kind is KeyboardInterrupt:
+            # A second one while they are waited for would leave them waiting for ever.
+            for process in list(self._processes._processes.values()):
+                process.terminate()
+        self._processes.shutdown(cancel_futures=True)
 
 
 def _end_with_parent() -> None:

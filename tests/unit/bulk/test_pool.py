@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -49,6 +50,29 @@ if __name__ == "__main__":
         process.kill()
         # Each of them holds the other end of the pipe.
         assert process.communicate(timeout=120) == (b"", None)
+
+
+def test_work_that_is_interrupted_twice_ends() -> None:
+    program = """
+import time
+from nwx.bulk.pool import Pool
+if __name__ == "__main__":
+    with Pool(2) as pool:
+        for _ in pool.map(time.sleep, [(0,), (2,)]):
+            print("begun", flush=True)
+"""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.3)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+        finally:
+            process.kill()
 
 
 def test_a_fork_server_that_was_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
