@@ -301,8 +301,6 @@ def serve_until_left(connection: "Connection[dict[str, str], Any]") -> None:
     settings = ServiceSettings(port=0, workers=1)
     try:
         serve_pages(archive, settings, lambda addresses: send({"playback": addresses.replay}))
-    except KeyboardInterrupt:
-        return
     except NwxError as error:
         send({"error": str(error)})
 

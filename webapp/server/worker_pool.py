@@ -14,7 +14,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
 from nwx.bulk.child_processes import fork_server
@@ -304,7 +304,7 @@ def _was_read(accepted: socket.socket) -> bool:
 
 @contextmanager
 def listening_service(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a listening socket; meanwhile SIGTERM raises KeyboardInterrupt, as Ctrl-C does.
+    """Yield a listening socket; meanwhile Ctrl-C and SIGTERM end the body without an error.
 
     Raises SettingsError if the address is not available.
     """
@@ -314,7 +314,7 @@ def listening_service(host: str, port: int) -> Iterator[socket.socket]:
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        with listen(host, port) as listening:
+        with listen(host, port) as listening, suppress(KeyboardInterrupt):
             yield listening
     finally:
         signal.signal(signal.SIGTERM, before)
