@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 _LEAST_CELLS = 24
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end the process, as failed
+
+
 def console(*, err: bool = False) -> Console:
     """Return the console for tables and bars; wide and without colours in a pipe or a file.
 
     Markup such as `[b]` and `:smile:` is not interpreted, as texts may come from an archive.
     """
-    shown = Console(stderr=err, highlight=False, markup=False, emoji=False)
+    shown = _Console(stderr=err, highlight=False, markup=False, emoji=False)
     if not shown.is_terminal and "COLUMNS" not in shown._environ:
         shown.width = 120
     return shown

@@ -54,6 +54,22 @@ def test_a_full_disk_is_told(archive: Path, arguments: tuple[str, ...]) -> None:
     assert done.stderr == b"nwx: the output: No space left on device\n"
 
 
+@pytest.mark.parametrize("arguments", [("dump", "captures"), ("search", "formula"), ("files",)])
+def test_a_reader_that_left_is_no_failure(archive: Path, arguments: tuple[str, ...]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [COMMAND, *arguments],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment(archive),
+        timeout=100,
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def _on_terminal(*arguments: str) -> bytes:
     """Return the output of a command on a terminal."""
     ours, theirs = pty.openpty()
