@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, FurtherDigestsReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.engine.capabilities import Upgrade
+    from nwx.errors import NwxError
     from nwx.exports import PackOptions, PackReport, WaczSelection
     from nwx.facets.builds.build import FacetBuildReport
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
@@ -111,8 +112,8 @@ class ArchiveIndices(ArchiveWork):
 
     def load_cdx(
         self, files: Iterable[str], collection: str, *, strict: bool = False, at_once: int = 0
-    ) -> "Iterator[Loaded]":
-        """Load the captures of CDX files, without text; yield the counts of each file."""
+    ) -> "Iterator[Loaded | NwxError]":
+        """Load the captures of CDX files, without text; yield the counts or error of each."""
         from nwx.cdxserver.loaded_lines import load_cdx_file
 
         with self._writable() as engine:

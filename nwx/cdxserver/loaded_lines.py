@@ -20,7 +20,7 @@ from nwx.cdxserver.aliases import store_aliases, without_alias_lines
 from nwx.cdxserver.plain_captures import plain_capture, plain_values
 from nwx.engine.base import Engine
 from nwx.engine.indices.change_log import Alias
-from nwx.errors import CdxError, EngineBusyError, FormatError
+from nwx.errors import CdxError, EngineBusyError, FormatError, NwxError, SourceError
 from nwx.keys import capture_id, check_collection, document_id, document_key
 from nwx.model import Capture
 from nwx.values.digests import normal_digest
@@ -108,18 +108,22 @@ def _first_of(batches: Iterator[CaptureValues], number: int) -> Iterator[Capture
 
 def load_cdx_file(
     engine: Engine, name: str, collection: str, *, strict: bool, at_once: int = 0
-) -> Loaded:
-    """Store the captures of a CDX or CDXJ file; if `strict`, none if it has a bad line."""
+) -> Loaded | NwxError:
+    """Store the captures of a CDX or CDXJ file; return its error if it cannot be read.
+
+    If `strict`, a bad line is such an error, and nothing of the file is stored.
+    """
     try:
         with open_cdx(name) as stream:
             blocks = whole_line_blocks(stream)
             return load_lines(
                 engine, blocks, collection, skip_bad=not strict, name=name, at_once=at_once
             )
+    except SourceError as error:
+        return error
     except CdxError as error:
-        raise CdxError(
-            f"{name} line {error.line}: {error}; nothing of this file was loaded", name, error.line
-        ) from error
+        where = f"{name} line {error.line}"
+        return CdxError(f"{where}: {error}; nothing of this file was loaded", name, error.line)
 
 
 def unload_lines(

@@ -9,7 +9,7 @@ from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
 from nwx.cli.options import bulk_option, index_options, index_options_of
 from nwx.cli.output import counted, opened_archive, print_errors, print_json, progress_bar, warn
-from nwx.errors import UsageError
+from nwx.errors import NwxError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
@@ -111,7 +111,7 @@ def cdx_load_command(
     if the load is interrupted. With --at-once captures become visible N at a time,
     and after an interruption the same command loads the rest.
 
-    The exit code is 1 if nothing could be read.
+    The exit code is 1 if a file could not be read, or no line of any.
     """
     if not files:
         raise UsageError("there is nothing to load; name CDX files")
@@ -119,14 +119,19 @@ def cdx_load_command(
         raise UsageError("--strict loads all of a file or nothing; leave --at-once out")
     from nwx.cdxserver.loaded_lines import Loaded
 
-    total = Loaded()
+    total, failed = Loaded(), False
     with opened_archive(settings) as archive, archive.bulk_loading(wanted=bulk):
         for done in archive.load_cdx(files, collection, strict=strict, at_once=at_once or 0):
+            if isinstance(done, NwxError):
+                warn(str(done))
+                failed = True
+                continue
             for error in done.errors:
                 warn(f"{error.file} line {error.line}: {error}")
             total.add(done)
     _print_loaded(total, as_json=as_json)
-    return 0 if total.lines or total.purged or not total.bad_lines else 1
+    useful = total.lines or total.purged or not total.bad_lines
+    return 0 if useful and not failed else 1
 
 
 def _print_loaded(total: "Loaded", *, as_json: bool) -> None:
