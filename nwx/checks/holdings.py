@@ -1,6 +1,7 @@
 """The indices, shards and files of an archive, and files that revisits in others need."""
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -263,10 +264,11 @@ class _Closure:
 def _chosen(files: Sequence[SourceFile], names: Sequence[str]) -> set[StoredPlace]:
     chosen = set()
     for name in names:
+        path = os.path.abspath(name)  # noqa: PTH100 - as imports name it
         found = {
             stored_place(one)
             for one in files
-            if name in (one.name, stored_name(one.name), one.path)
+            if name in (one.name, stored_name(one.name)) or one.path in (name, path)
         }
         if not found:
             raise UsageError(f"no file {name} was imported; `nwx files` lists them")

@@ -33,7 +33,9 @@ def wacz(path: Path, requires: object, *pages: Page) -> Path:
     return path
 
 
-def test_a_required_file_is_missing_until_it_is_imported(tmp_path: Path) -> None:
+def test_a_required_file_is_missing_until_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = {"filename": "first.wacz", "hash": "sha256:00", "size": 5, "crawlId": "one"}
     again = wacz(tmp_path / "again.wacz", [told], AGAIN)
     with nwx.open(tmp_path / "archive") as archive:
@@ -57,6 +59,8 @@ def test_a_required_file_is_missing_until_it_is_imported(tmp_path: Path) -> None
         assert (needed.file, needed.held, needed.revisits) == ("first.wacz", True, 1)
         assert needed.path == str(tmp_path / "first.wacz")
         assert archive.closure(["first.wacz"]) == []
+        monkeypatch.chdir(tmp_path)
+        assert archive.closure([f"../{tmp_path.name}/again.wacz"]) == [needed]
         assert archive.export_wacz(packed, WaczSelection(), PackOptions()).requires == []
         later = WaczSelection(date_from="20250101000000", with_originals=False)
         archive.export_wacz(packed, later, PackOptions())
