@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import urllib.request
+import zipfile
 from pathlib import Path
 
 from tests.cli.conftest import Nwx
@@ -69,6 +70,13 @@ def test_captures_of_one_second_leave_an_original_for_the_later_ones(
     assert "1 duplicate, 1 of the same second as the one kept" in listing.out
     report = nwx("dedup-warc", "-e", tmp_path / "list.dup", "-o", tmp_path / "n", "--json", old)
     assert (report.json["revisits"], report.json["left"]) == (1, [])
+
+
+def test_a_wacz_without_warcs_is_named(nwx: Nwx, tmp_path: Path) -> None:
+    zipfile.ZipFile(tmp_path / "empty.wacz", "w").close()
+    lines = listed(tmp_path / "list.dup", PAGES[1])
+    ran = nwx("dedup-warc", "-e", lines, "-o", tmp_path / "new", tmp_path, code=2)
+    assert "empty.wacz: there is no WARC" in ran.err
 
 
 def collection(root: Path, name: str, warcs: list[Path], nwx: Nwx) -> None:

@@ -19,7 +19,15 @@ from nwx.cli.deduplicate.list_options import (
     selection_of,
     sources_of,
 )
-from nwx.cli.output import clean, counted, print_json, progress_bar, size_words, warn
+from nwx.cli.output import (
+    clean,
+    counted,
+    error_line,
+    print_json,
+    progress_bar,
+    size_words,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.model import ReadError
 from nwx.settings import Settings
@@ -186,7 +194,7 @@ def _sources(files: Sequence[str]) -> "list[ArchiveSource]":
     sources = []
     for found in expand(files):
         if isinstance(found, ReadError):
-            raise UsageError(found.message)
+            raise UsageError(error_line(found, kind=False))
         sources.append(found)
     return sources
 
