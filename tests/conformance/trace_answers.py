@@ -1,4 +1,4 @@
-"""What is asked for, what routes and commands answer, and what of it may differ."""
+"""Subjects of requests, answers of routes and commands, and parts of these that may differ."""
 
 import gzip
 import json
@@ -27,20 +27,20 @@ from tests.conformance.planted import HOME, Archive
 from webapp.search.records import record_id
 
 _VARYING = (
-    # Rules have a version, and they are not the same rules.
+    # The rules differ, and their version is in the answer.
     (r'"rules": "[^"]*"', '"rules": ""'),
     (r'"took_ms": ?[\d.]+', '"took_ms": 0'),
     (r"[\d.,]+ ?ms\b", "0 ms"),
     (r"[\d.,]+ s\b", "0 s"),
     (r"\.wacz \([\d.]+ kB\)", ".wacz"),
-    # What words weigh depends on all texts of an archive; that tells of no document.
+    # Term weights depend on all texts of an archive, which reveals no single document.
     (r'"(score|text)": ?[\d.e-]+', '"score": 0'),
     (r"\b(score|text) [\d.]+", "score 0"),
     (r"urn:uuid:[0-9a-f-]{36}", "urn:uuid"),
     (r"\b20(2[4-9]|3\d)-\d\d-\d\d[T ][\d:.]+\S*", "today"),
     (r"\b20(2[4-9]|3\d)[01]\d[0-3]\d\d{6}\b", "today"),
     (r"\w{3}, \d\d \w{3} 20(2[4-9]|3\d) [\d:]{8} GMT", "today"),
-    # The record that begins a file has such a date in its block.
+    # The first record of a file has such a date in its block.
     (r"(WARC-Type: warcinfo\r?\n(?:[\w-]+: .*\n)*?WARC-Block-Digest: )\S+", r"\1sha1:today"),
     (r'"bytes": ?(\d+|null)', '"bytes": 0'),
     (r'"number": \d+', '"number": 0'),
@@ -56,14 +56,14 @@ _KEPT_HEADERS = ("Location", "Content-Type", "Link", "Memento-Datetime", "Conten
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Something that is asked for, by all its names; `action` is the rule about it."""
+    """The subject of requests, with all its identifiers; `action` is that of its rule."""
 
     capture: Capture
     action: Action = Action.ALLOW
     picture: Picture | None = None
 
     def names(self, home: Capture, out: str = "") -> dict[str, str]:
-        """Return what stands for the names in braces."""
+        """Return the values of the placeholders in braces."""
         held = self.capture
         return {
             "url": quote(held.url, safe=":/"),
@@ -86,7 +86,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer without what differs between any two archives."""
+    """An answer without the parts that differ between any two archives."""
 
     status: int
     text: str
@@ -94,14 +94,14 @@ class Answer:
 
 
 def normal(text: str) -> str:
-    """Return a text without what differs between any two archives."""
+    """Return a text without the parts that differ between any two archives."""
     for pattern, instead in _VARYING:
         text = re.sub(pattern, instead, text)
     return "\n".join(map(_in_order, text.split("\n")))
 
 
 def _in_order(line: str) -> str:
-    """Return a line, and the fields of an entry in order: servers keep that of the last change."""
+    """Return a line with JSON fields sorted: servers keep the order of the last change."""
     if not line.startswith("{"):
         return line
     try:
@@ -118,7 +118,7 @@ def difference(hidden: Answer, never: Answer) -> str:
 
 
 def asked(client: FlaskClient, address: str) -> Answer:
-    """Return the answer to a request, the last one where it says that work is under way."""
+    """Return the answer to a request, repeated until background work is done."""
     for _ in range(1_000):
         with client.get(address) as found:
             headers = tuple(f"{name}: {found.headers.get(name, '')}" for name in _KEPT_HEADERS)
@@ -130,7 +130,7 @@ def asked(client: FlaskClient, address: str) -> Answer:
 
 
 def printed(archive: Archive, arguments: Sequence[str], out: Path) -> Answer:
-    """Return what a command printed, and wrote into a folder that is empty before."""
+    """Return the output of a command, and the files that it wrote to an empty folder."""
     with chdir(out):
         code, text = archive.nwx(*arguments)
     texts = [text.replace(str(out), "out"), *map(_written, sorted(out.rglob("*")))]
@@ -139,7 +139,7 @@ def printed(archive: Archive, arguments: Sequence[str], out: Path) -> Answer:
 
 
 def _written(path: Path) -> str:
-    """Return the name of a file and what is in it."""
+    """Return the name and content of a file."""
     if path.is_dir():
         return path.name
     if path.suffix == ".wacz":
@@ -149,7 +149,7 @@ def _written(path: Path) -> str:
             name.encode() + (gzip.decompress(one) if name.endswith(".gz") else one)
             for name, one in packed.items()
         )
-        # The first record has an id of its own, which may be packed into more or fewer bytes.
+        # The first record has a unique id, whose compressed size varies.
         content = re.sub(rb'sha256:[0-9a-f]{64}|"(offset|length)": "?\d+"?', b"", content)
     elif path.suffix == ".parquet":
         content = str(pl.read_parquet(path).rows()).encode()
@@ -166,7 +166,7 @@ def endpoints(app: Flask) -> set[str]:
 
 
 def command_names(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Give the names of all commands, those in groups with the names of these."""
+    """Yield the names of all commands, prefixed by those of their groups."""
     if not isinstance(command, click.Group):
         yield " ".join(path)
         return
@@ -178,10 +178,10 @@ def command_names(command: click.Command = cli, path: tuple[str, ...] = ()) -> I
 
 
 def is_about_one(template: str) -> bool:
-    """Tell whether a request names what it asks for."""
+    """Return whether a request has a placeholder for its subject."""
     return bool(re.search(r"(?<!\{)\{(?!out\}|\{)\w+\}", template))
 
 
 def home_of(captures: Sequence[Capture]) -> Capture:
-    """Return the first capture of the page that is shown."""
+    """Return the first capture of the visible page."""
     return min((one for one in captures if one.url == HOME), key=lambda one: one.timestamp)

@@ -1,4 +1,4 @@
-"""How every command is asked for what may be hidden."""
+"""Invocations of every command that could reveal hidden captures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -108,7 +108,7 @@ COMMANDS: Mapping[str, Sequence[str]] = {
     "queue export": ["queue export"],
     "queue list": ["queue list --json"],
 }
-"""The lines of each command."""
+"""The command lines of each command."""
 
 
 QUIET: Mapping[str, str] = {
@@ -193,4 +193,4 @@ QUIET: Mapping[str, str] = {
     "heritrix": "for crawlers",
     "monitor": "sums of all captures; hosts are looked at in tests/cli/test_monitor.py",
 }
-"""Commands that print nothing which could be hidden, and why."""
+"""Commands whose output cannot contain hidden data, with the reasons."""

@@ -1,4 +1,4 @@
-"""How every route is asked for what may be hidden."""
+"""Requests to every route that could reveal hidden captures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -176,7 +176,7 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "picture_api.similar": ["/api/pictures/similar?hash={hash}"],
     "health.health": ["/health"],
 }
-"""The requests of each endpoint; names in braces stand for what is asked for."""
+"""The requests of each endpoint; placeholders in braces stand for the subject."""
 
 
 WITHOUT_TRACES: Mapping[str, str] = {
@@ -227,4 +227,4 @@ WITHOUT_TRACES: Mapping[str, str] = {
     "queue.lease_next": "for crawlers, with a token",
     "queue.release": "for crawlers, with a token",
 }
-"""Endpoints that show nothing which could be hidden, and why."""
+"""Endpoints whose answers cannot contain hidden data, with the reasons."""

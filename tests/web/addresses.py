@@ -1,4 +1,4 @@
-"""The addresses of the pages that the tests look at."""
+"""The addresses of the tested pages."""
 
 from tests.web.archive import HOME, HOME_TEXTS, HOSTILE_TEXT, id_of
 from tests.web.checked_archive import HOME_SCORE, HOSTILE_SCORE

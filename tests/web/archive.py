@@ -1,4 +1,4 @@
-"""A small archive for the tests of the pages: written as batches into any engine."""
+"""A small archive for tests of the pages, as batches for any engine."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def document(capture: Capture, text: str, title: str, language: str = "en") -> D
 
 
 def id_of(url: str, text: str) -> str:
-    """Return the id of the document that a page with a text makes."""
+    """Return the id of the document of a page with a text."""
     return capture(url, "20000101000000", text, 0).document_id
 
 

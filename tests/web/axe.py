@@ -1,4 +1,4 @@
-"""The rules of axe-core, and what else holds for each page, in light, in dark and at 320 px."""
+"""The rules of axe-core and other requirements of each page, in light, in dark and at 320 px."""
 
 from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.sync_api import BrowserContext, Page, ViewportSize
@@ -18,7 +18,7 @@ _COLOURS = {
     "runOnly": {"type": "rule", "values": ["color-contrast"]},
     "resultTypes": ["violations"],
 }
-"""This rule takes most of the time."""
+"""This rule takes most of the time, so it runs separately."""
 
 _MARK_REPEATED = """() => {
   const paths = new Map(), seen = new Map();
@@ -32,7 +32,7 @@ _MARK_REPEATED = """() => {
     one.toggleAttribute("data-repeated", isText && seen.get(path) > 2);
   }
 }"""
-"""Marks texts that look like two before, as do all that they stand in: the rows of a table."""
+"""Marks texts that look like two earlier ones, ancestors included, such as in rows of a table."""
 
 _WIDER = """() => {
   const room = document.documentElement.clientWidth;
@@ -44,12 +44,12 @@ _WIDER = """() => {
 
 
 def load_axe(context: BrowserContext) -> None:
-    """Let the pages of a context know axe-core, whatever their policy forbids."""
+    """Load axe-core into the pages of a context, regardless of their content security policy."""
     context.add_init_script(path=AXE_FILE_PATH)
 
 
 def colour_faults(page: Page) -> list[str]:
-    """Return which texts of a page do not stand out; of those that look the same two are read."""
+    """Return the texts with too little contrast; of similar ones only two are checked."""
     page.evaluate(_MARK_REPEATED)
     return list(page.evaluate(_FAULTS, [_COLOURS, ["[data-repeated]"]]))
 
@@ -59,7 +59,7 @@ def _other_faults(page: Page) -> list[str]:
 
 
 def check_modes(page: Page) -> None:
-    """Check an open page in light, in dark, and at 320 px, where nothing may be wider."""
+    """Check an open page in light, in dark, and at 320 px, where nothing may overflow."""
     page.set_viewport_size(WIDE)
     page.emulate_media(color_scheme="light")
     assert _other_faults(page) + colour_faults(page) == [], "light"

@@ -21,7 +21,7 @@ OTHERS = 60
 
 
 def drawn_page(*, styled: bool) -> bytes:
-    """Return a screenshot of a page as PNG, with its colours and picture, or without."""
+    """Return a screenshot of a page as PNG, with or without its colours and image."""
     image = Image.new("RGB", SIZE, "#f4f1ea" if styled else "white")
     draw = ImageDraw.Draw(image)
     if styled:
@@ -60,7 +60,7 @@ BROKEN_SCORE = capture_id("default", HOME_CAPTURE.source_file, 900_000)
 
 
 def write_checked(engine: Engine, folder: Path) -> None:
-    """Store scores: of a page without its style, of a hostile one, of one with broken pictures."""
+    """Store scores of a page without its style, a hostile one, and one with broken images."""
     folder.mkdir(exist_ok=True)
     path = folder / "renders.warc.gz"
     broken = "http://www.example.org/broken"
@@ -121,7 +121,7 @@ def _hostile(places: list[RenderPlace]) -> PlaybackScore:
         0.1,
         faults=(Fault("missing", HOSTILE_RESOURCE, None, HOSTILE_TITLE), Fault("<b>", "", 404)),
         faults_total=2,
-        crawl_view=places[0],  # of another page
+        crawl_view=places[0],  # of a different page
     )
 
 

@@ -1,4 +1,4 @@
-"""The browser that the tests drive."""
+"""The browser of the tests."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def find_browser() -> str:
 
 
 def drawn_chart(page: Page, address: str) -> Locator:
-    """Return the chart of a page, once it is drawn."""
+    """Return the chart of a page after it is drawn."""
     page.goto(address)
     chart = page.locator("#chart[data-drawn]")
     expect(chart).to_be_visible(timeout=20_000)

@@ -49,7 +49,7 @@ SCORE = DocumentScore("stones", "v1", FIRST, HOME, "20100101000000", 0.5, links=
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An embedded engine that holds the small archive."""
+    """An embedded engine with the small archive."""
     folder = tmp_path_factory.mktemp("web") / "archive"
     with EmbeddedEngine(folder) as engine:
         engine.create()
@@ -67,7 +67,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def app(engine: Engine) -> Flask:
-    """The application of the small archive; links to playback lead to a port of no use."""
+    """The application of the small archive; its playback links use a port without a server."""
     triples = write_triples(Path(engine.address))
     return create_app(engine, replay_port=REPLAY_PORT, title="Quarry archive", triples=triples)
 
@@ -80,14 +80,14 @@ def client(app: Flask) -> FlaskClient:
 
 @pytest.fixture(scope="session")
 def server(app: Flask) -> Iterator[str]:
-    """The address of the application behind the server that `nwx serve` uses."""
+    """The address of the application on the same server as `nwx serve`."""
     with serving(app) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium; a test that needs one fails where there is none."""
+    """A headless Chromium; tests that need one fail if it is missing."""
     path = find_browser()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
@@ -97,7 +97,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console has to stay silent: the policy of our pages forbids much."""
+    """A page that must log nothing to the console: our content security policy is strict."""
     with _silent_page(browser) as page:
         yield page
 
@@ -110,7 +110,7 @@ def _shared_page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def open_page(_shared_page: Page) -> Page:
-    """A silent page that tests which only look share: to open one takes longer than they do."""
+    """A silent page shared by tests that only read, as opening a page takes longer than these."""
     _shared_page.set_viewport_size(WIDE)
     _shared_page.emulate_media(color_scheme="light")
     return _shared_page

@@ -1,4 +1,4 @@
-"""A script that finds texts which do not stand out from their ground."""
+"""A script that finds texts with too little contrast to their background."""
 
 CONTRAST = """() => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});

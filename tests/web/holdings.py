@@ -1,4 +1,4 @@
-"""Captures of many sites, types, months and sizes, for the tests of the explorer."""
+"""Captures of many sites, types, months and sizes for the tests of the explorer."""
 
 from dataclasses import replace
 from random import Random
@@ -22,7 +22,7 @@ SUFFIXES = ("org", "example", "fr", "co.uk", "de")
 
 
 def holdings(count: int = 900) -> list[Capture]:
-    """Return captures in which some sites, months and types have much more than others."""
+    """Return captures in which some sites, months and types are much more frequent than others."""
     chance = Random(2026)
     return [_capture(chance, number) for number in range(count)]
 
@@ -51,7 +51,7 @@ def _capture(chance: Random, number: int) -> Capture:
 
 
 def batch() -> Batch:
-    """Return the holdings as one batch, with a document and a site whose name is hostile."""
+    """Return the holdings as one batch, with a document and a site with a hostile name."""
     hostile = replace(
         capture("http://evil.example/", "20140101000000", "quarry", 10_000_000),
         domain=HOSTILE_SITE,

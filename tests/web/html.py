@@ -1,4 +1,4 @@
-"""What is wrong with a page: a strict look at its HTML."""
+"""Strict checks of a page's HTML."""
 
 import json
 from collections import Counter
@@ -23,7 +23,7 @@ class Element:
 
 @dataclass
 class Page(HTMLParser):
-    """A page, read strictly: `faults` says what no page may have."""
+    """A strictly parsed page: `faults` lists errors that no page may have."""
 
     source: str
     elements: list[Element] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Page(HTMLParser):
             element.text += data
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
-        """Return the elements of a tag that have some attributes; `class_` is one class of many."""
+        """Return the elements of a tag with these attributes; `class_` is one of their classes."""
         wanted = attributes.pop("class_", None)
         return [
             element
@@ -124,7 +124,7 @@ class Page(HTMLParser):
 
 
 def chart_rows(page: str) -> list[dict[str, Any]]:
-    """Return the rows that the chart of a page is drawn of."""
+    """Return the data rows of a page's chart."""
     spec = page.partition('id="chart-spec" type="application/json">')[2].partition("</script>")[0]
     rows: list[dict[str, Any]] = json.loads(spec)["data"]["values"]
     return rows

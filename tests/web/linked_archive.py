@@ -1,4 +1,4 @@
-"""A small archive of pages that link to each other, for the tests of the pages of links."""
+"""A small archive of pages that link to each other, for tests of the link pages."""
 
 from nwx.model import Batch, Link
 from tests.conformance.archive import capture
@@ -10,7 +10,7 @@ STYLE = "http://hub.test/all.css"
 
 
 def linked_batches() -> list[Batch]:
-    """Return pages of a hub and of five sites around it, in three years, and a style sheet."""
+    """Return pages of a hub and five sites around it, in three years, and a style sheet."""
     hub = [
         Link("http://site3.test/", "Site three"),
         Link("http://never.test/page", "Never captured"),

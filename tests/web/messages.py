@@ -1,4 +1,4 @@
-"""The messages of the pages, as they stand in the sources and in the catalogues."""
+"""The messages of the pages, from the sources and from the catalogues."""
 
 import re
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ _BARE_DEFAULT = re.compile(r"\{\{[^{}]* or '[A-Za-z][a-z ]+'[^{}]*\}\}")
 SAME_EVERYWHERE = re.compile(
     r"\b(?:nwx|SVG|PNG|CSV|JSON|TOML|XML|TXT|WARC|WACZ|URL|URI|ms|[a-z]+\.example\.org|example\.org)\b"
 )
-"""What is written so in every language."""
+"""Texts that are the same in every language."""
 
 
 def source_messages() -> set[str | tuple[str, str]]:
-    """Return the ids of all messages of the sources; one with a plural has both forms."""
+    """Return the ids of all messages in the sources; one with a plural has both forms."""
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
     return {
@@ -60,7 +60,7 @@ def catalogue(language: str) -> Catalog:
 
 
 def plain_texts(template: str) -> Iterator[str]:
-    """Yield texts and read-out attributes of a template that are no messages."""
+    """Yield texts and read-out attributes in a template that are not messages."""
     for bare in (*_BARE_PLURAL.findall(template), *_BARE_DEFAULT.findall(template)):
         yield bare
     bare = _TAGS_AND_CODE.sub(" ", template)

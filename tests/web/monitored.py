@@ -1,4 +1,4 @@
-"""States of monitors, for the tests of pages."""
+"""States of monitors for tests of the pages."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ HOSTILE_HOST = "<b>evil</b>.test"
 
 
 def seen_crawl(name: str, looked: datetime | None = None, fetches: int = 60) -> MonitorState:
-    """Return the state of a monitor that saw some fetches of the last minutes."""
+    """Return the state of a monitor with some fetches of the last minutes."""
     now = looked or datetime.now(UTC)
     state = MonitorState(name, "web", to_timestamp(now - timedelta(hours=3)))
     state.looked, state.interval_seconds = to_timestamp(now), 5.0
@@ -32,7 +32,7 @@ def seen_crawl(name: str, looked: datetime | None = None, fetches: int = 60) -> 
 
 
 def seen_fetch(number: int, at: str) -> Fetch:
-    """Return a fetch: of some hosts, a page, a picture, an error, or none."""
+    """Return a fetch: from several hosts, of a page, an image or an error, or a failed one."""
     host = (HOSTILE_HOST, "a.test", f"{'long-' * 9}host.test")[number % 3]
     status = (200, 200, 404, 301, -2)[number % 5]
     kind = ("html", "image")[number % 2]
@@ -41,7 +41,7 @@ def seen_fetch(number: int, at: str) -> Fetch:
 
 
 def fetch_more(engine: Engine, name: str, fetches: int) -> None:
-    """Let the monitor of a crawl see some more pages now."""
+    """Add some pages fetched now to the monitor of a crawl."""
     index = engine.quality_index()
     state = read_state(index, name)
     assert state is not None

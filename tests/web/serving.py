@@ -1,4 +1,4 @@
-"""An application behind the server of `nwx serve`, in a thread of the tests."""
+"""An application on the server of `nwx serve`, in a thread of the tests."""
 
 import socket
 import threading
@@ -17,7 +17,7 @@ def serving(
     body_limits: Mapping[str, int] | None = None,
     prefix: str = "",
 ) -> Iterator[str]:
-    """Give the address of an application; 4 threads answer."""
+    """Yield the address of an application, served by 4 threads."""
     listening = listening or listen("127.0.0.1", 0)
     address = address_of(listening)
     server = make_server(application, listening, 4, body_limits=body_limits, prefix=prefix)

@@ -27,7 +27,7 @@ RULE = {"action": "block", "what": "http://rule.example/a*", "reason": "a <b>cou
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Iterator[Engine]:
-    """An archive that rules are stored in."""
+    """An archive for storing rules."""
     with EmbeddedEngine(tmp_path / "archive") as engine:
         engine.create()
         engine.write(batch())
@@ -37,7 +37,7 @@ def archive(tmp_path: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def client(archive: Engine, tmp_path: Path) -> Iterator[FlaskClient]:
-    """A client whose user a proxy names."""
+    """A client whose user name is set by a proxy."""
     file = AccountFile(tmp_path / "users.db")
     store = AccountStore(file)
     store.add("ada", Role.ADMINISTRATOR)

@@ -1,4 +1,4 @@
-"""Pages for everybody: the rules of axe-core in all modes, no overflow at 320 px, few stops."""
+"""Accessible pages: the rules of axe-core in all modes, no overflow at 320 px, few tab stops."""
 
 from collections.abc import Iterator
 
@@ -70,7 +70,7 @@ def test_a_text_that_does_not_stand_out_is_noticed(
 
 
 def _tab_to(page: Page, selector: str, most: int) -> int:
-    """Return after how many stops a place has the focus; links that skip are followed."""
+    """Return the number of tab stops until an element has the focus; skip links are followed."""
     for stop in range(1, most + 1):
         page.keyboard.press("Tab")
         if page.locator(f"{selector}:focus").count():

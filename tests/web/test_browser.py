@@ -16,7 +16,7 @@ PHONE = {"width": 360, "height": 740}
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page whose console has to stay silent."""
+    """A page that must log nothing to the console."""
     context = browser.new_context(viewport={"width": 1200, "height": 800})
     page = context.new_page()
     said: list[str] = []

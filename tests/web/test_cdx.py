@@ -1,4 +1,4 @@
-"""The CDX server at its addresses."""
+"""The HTTP endpoints of the CDX server."""
 
 import gzip
 import json

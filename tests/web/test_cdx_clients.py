@@ -1,4 +1,4 @@
-"""Clients of other CDX servers, as their users run them, get all captures from ours."""
+"""Clients of other CDX servers, in their usual form, get all captures from nwx."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ def _line(year: int) -> str:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a CDX server of a sorted file."""
+    """The address of a CDX server on a sorted file."""
     path = tmp_path_factory.mktemp("clients") / "captures.cdx"
     path.write_text(" CDX N b a m s k r M S V g\n" + "".join(map(_line, YEARS)))
     sources = open_sources((str(path),))

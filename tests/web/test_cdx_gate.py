@@ -1,4 +1,4 @@
-"""Short answers come the short way, and are those of the usual one."""
+"""Short answers take the fast path, and equal those of the usual one."""
 
 import gzip
 from collections.abc import Iterator, Sequence
@@ -128,7 +128,7 @@ def test_what_is_no_origin_is_refused(origin: str) -> None:
 
 
 class Endless:
-    """A source that never ends; it counts what is taken of it."""
+    """An endless source that counts the rows taken from it."""
 
     name = "endless"
     is_local = True
@@ -143,7 +143,7 @@ class Endless:
             yield CdxRow(*place, "text/html", "200", "-", "-", "-", "1", str(number), "f", "web")
 
     def blocks(self, span: CdxSpan, form: object) -> None:
-        """Return None: there are rows only."""
+        """Return None, as there are only rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         return iter(())

@@ -1,4 +1,4 @@
-"""Questions that read many captures and find few hold nobody up."""
+"""Queries that read many captures and find few block no other client."""
 
 import http.client
 import threading
@@ -22,7 +22,7 @@ FRUITLESS = "/cdx/ia?url=*.example&collapse=urlkey:1&filter=~urlkey:.*q"
 
 
 class EndlessSource:
-    """Captures without an end; `read` is set once so many were read, `ended` when no more are."""
+    """Endless captures; sets `read` after reading many of them, and `ended` when reading stops."""
 
     name = "endless"
     is_local = True
@@ -43,7 +43,7 @@ class EndlessSource:
             self.ended.set()
 
     def blocks(self, span: CdxSpan, form: object) -> None:
-        """Return None: there are rows only."""
+        """Return None, as there are only rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
         return iter(row.urlkey for row in self.rows(span))
@@ -78,7 +78,7 @@ def test_reading_that_finds_nothing_is_ended(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setattr(streams, "SILENT_SECONDS", 0.05)
-    for _ in range(2):  # the place of the first is free again
+    for _ in range(2):  # the slot of the first is free again
         answer = client.get(address)
         assert answer.status_code == 503
         assert "nothing was found" in answer.text

@@ -1,4 +1,4 @@
-"""Crawlers hand captures in: only with the token, all or none, of any size."""
+"""Crawlers submit captures: only with the token, atomically, in any amount."""
 
 import gzip
 import io
@@ -127,7 +127,7 @@ def test_an_import_at_work_is_waited_for_and_then_told(
 
 @contextmanager
 def _running(application: Callable[..., Any]) -> Iterator[int]:
-    """Give the port of an application behind the server that `nwx serve` uses."""
+    """Yield the port of an application on the server of `nwx serve`."""
     listening = listen("127.0.0.1", 0)
     running = make_server(application, listening, THREADS, TOKEN)
     thread = threading.Thread(target=running.run, daemon=True)
@@ -192,7 +192,7 @@ def test_who_never_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
             ended.release()
 
     with _running(endless) as port, ExitStack() as stack:
-        # Some at a time, and again: the server must outlive each of them.
+        # Several at a time, repeatedly: the server must survive each of them.
         for _ in range(3):
             for _ in range(THREADS):
                 stuck = stack.enter_context(socket.socket())

@@ -1,4 +1,4 @@
-"""The page of changes, its feed, the calendar coloured by changes, the steps between versions."""
+"""The page of changes, its feed, the calendar coloured by changes, navigation between versions."""
 
 from pathlib import Path
 from xml.etree import ElementTree

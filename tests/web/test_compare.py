@@ -1,4 +1,4 @@
-"""The page of compared collections."""
+"""The page that compares collections."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ HOSTILE = "x'onload=a.test"
 
 
 def captures() -> list[Capture]:
-    """Return captures of two collections: half of the URLs are in both."""
+    """Return captures of two collections that share half of the URLs."""
     one = [capture(f"http://a.test/{n}", "2010", collection="one", status=200) for n in range(8)]
     two = [
         capture(f"http://a.test/{n}", "2012", body=f"new {n}", collection="two", status=200)
@@ -48,7 +48,7 @@ def client(archive: Engine) -> FlaskClient:
 
 
 def analyse(archive: Engine) -> None:
-    """Store scores of all documents: those of the first collection are relevant."""
+    """Store scores of all documents; those of the first collection are relevant."""
     index = archive.crawl_index()
     version = read_specification(TEXT, "floods").version()
     index.save_specification("floods", version, TEXT)

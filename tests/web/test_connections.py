@@ -1,4 +1,4 @@
-"""Clients that are slow, silent or many: they lock nobody out of the server of `nwx serve`."""
+"""Slow, silent or numerous clients do not block others on the server of `nwx serve`."""
 
 import socket
 import threading
@@ -21,7 +21,7 @@ LARGE = b"x" * 300_000
 
 
 class App:
-    """An application with a short answer, a large one, and one that waits until it may go on."""
+    """An application with a short response, a large one, and one that waits for a signal."""
 
     def __init__(self) -> None:
         self.may_go_on = threading.Event()
@@ -50,7 +50,7 @@ def _running(application: Callable[..., Any]) -> Iterator[int]:
 
 @pytest.fixture
 def app(monkeypatch: pytest.MonkeyPatch) -> App:
-    """The application; the server has few connections."""
+    """The application on a server with few connections."""
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", MOST)
     monkeypatch.setattr(worker, "RESERVE", 5)
     return App()
@@ -65,7 +65,7 @@ def port(app: App) -> Iterator[int]:
 
 @pytest.fixture
 def opened() -> Iterator[ExitStack]:
-    """What closes the connections of a test."""
+    """Closes the connections of a test."""
     with ExitStack() as stack:
         yield stack
 
@@ -84,7 +84,7 @@ def _asked(port: int, path: str = "/page") -> bytes:
 
 
 def _is_closed(connection: socket.socket) -> bool:
-    """Return whether the server closes a connection, while others are served."""
+    """Return whether the server closes a connection while it serves others."""
     connection.settimeout(30)
     try:
         return connection.recv(65_536) == b""
@@ -129,7 +129,7 @@ def test_unread_answers_lock_nobody_out(
         made.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
     deadline = time.monotonic() + 60
     while True:
-        # While the answers are being made, none of these connections can be closed for it.
+        # While responses are being computed, none of these connections can be closed in its favour.
         with suppress(ConnectionError):
             assert _asked(port) == b"/page"
             break
@@ -220,7 +220,7 @@ def test_a_reader_that_takes_next_to_nothing_is_not_waited_for(
         slow.settimeout(30)
         slow.connect(("127.0.0.1", port))
         slow.sendall(HEAD + b"\r\n")
-        # What the kernel holds arrives in any case.
+        # Data in the kernel's buffers arrives in any case.
         while not ended.wait(0.02):
             assert slow.recv(500)
         slow.close()
@@ -252,7 +252,7 @@ def test_a_first_request_that_is_under_way_at_the_end_is_answered(
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     made = _connect(opened, port_of(listening), b"")
-    assert _asked(port_of(listening)) == b"/page"  # by now the connection is open there too
+    assert _asked(port_of(listening)) == b"/page"  # by now it has accepted `made`
     running.close()
     while not running.ending:
         time.sleep(0.01)

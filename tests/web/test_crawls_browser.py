@@ -135,7 +135,7 @@ def test_a_form_of_another_origin_saves_nothing(browser: Browser, crawls: str) -
 
 
 def test_texts_of_charts_are_not_cut_off(page: Page, crawls: str) -> None:
-    """The browser's letters are wider than those that the charts were measured with."""
+    """The browser's font is wider than the one that the charts were measured with."""
     page.goto(f"{crawls}/crawls/compare/faults.svg?a=web&b=other")
     texts = page.locator("svg text")
     assert "Redirect loop" in texts.all_text_contents()

@@ -1,4 +1,4 @@
-"""/dedup, which crawlers ask."""
+"""/dedup, which crawlers query."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ OWN, OTHER = "http://a.example/page?x=1&y=2", "http://b.example/copy"
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
-    """Three originals of one payload, of which one file is there, and a revisit."""
+    """Three originals of one payload, only one of whose files exists, and a revisit."""
     folder: Path = tmp_path_factory.mktemp("dedup")
     (folder / "old.warc.gz").touch()
     captures = (

@@ -32,7 +32,7 @@ QUESTIONS = {
 
 @pytest.fixture(scope="module")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an archive that has something to explore."""
+    """The address of an archive with data to explore."""
     folder: Path = tmp_path_factory.mktemp("explorer") / "archive"
     with EmbeddedEngine(folder) as engine:
         engine.create()
@@ -113,7 +113,7 @@ def test_words_of_charts_stand_out_too(browser: Browser, explorer: str, scheme: 
     assert {name: found for name, found in faults.items() if found} == {}
 
 
-# Texts of a chart stand on the ground of its card, those of a treemap on the cells.
+# Texts of a chart are on the background of its card, those of a treemap on the cells.
 CHART_CONTRAST = """() => {
   const light = (colour) => {
     const canvas = new OffscreenCanvas(1, 1).getContext("2d");

@@ -100,7 +100,7 @@ def test_pages_are_read_in_batches(engine: Engine, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of its own for files that are kept."""
+    """A separate cache folder."""
     monkeypatch.setenv("NWX_CACHE", str(tmp_path))
 
 
@@ -126,7 +126,7 @@ def test_records_of_results_are_packed_and_a_download_goes_on(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("cache")
 def test_what_was_purged_is_in_no_file_that_was_packed_before(tmp_path: Path) -> None:
-    """Those to whom nothing is hidden get none either."""
+    """This also holds for users to whom nothing is hidden."""
     pages = [
         Page(f"http://a.example/{name}", "20100101000000", html("Slate", f"quarry {name}"))
         for name in ("wombat", "stone")

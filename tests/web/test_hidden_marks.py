@@ -1,4 +1,4 @@
-"""Marks of what readers do not see, on all pages that show it to curators."""
+"""Marks of hidden captures, on all pages that show these to curators."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ COUNTS = "What readers do not see is counted and listed here too."
 
 @pytest.fixture(scope="module")
 def client(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client whose user a proxy names; a host of the archive is blocked."""
+    """A client whose user name is set by a proxy; a host of the archive is blocked."""
     rule = AccessRule("", Action.BLOCK, Scope(prefix="org,example)/"), reason="<b>x")
     file = AccountFile(tmp_path_factory.mktemp("marks") / "users.db")
     AccountStore(file).add("zoe", Role.CURATOR)
@@ -63,7 +63,7 @@ def client(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def _texts(client: FlaskClient, address: str) -> tuple[str, str]:
-    """Return a page as a curator and as a reader see it."""
+    """Return a page as seen by a curator and by a reader."""
     curator = client.get(address, headers={"X-Remote-User": "zoe"})
     assert curator.status_code == 200
     assert Page(curator.text).faults == []
@@ -73,7 +73,7 @@ def _texts(client: FlaskClient, address: str) -> tuple[str, str]:
 @pytest.mark.parametrize("name", LISTED)
 def test_what_is_listed_is_marked(client: FlaskClient, name: str) -> None:
     curator, reader = _texts(client, LISTED[name])
-    # Rules about captures say which; a URL has a mark beside the one of the counts.
+    # Rules on captures name these; a URL also has a mark next to that of the counts.
     assert MARK in curator or curator.count("hidden from readers") >= 2
     assert "hidden from readers" not in reader
 

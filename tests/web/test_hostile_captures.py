@@ -1,4 +1,4 @@
-"""Captures that attack whoever plays them, in a real browser: none gets beyond its own page."""
+"""Captures that attack their viewers, in a real browser: none escapes its own page."""
 
 import base64
 import hashlib
@@ -107,7 +107,7 @@ def _record(url: str, body: bytes, http: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a service that plays hostile captures, by the server of `nwx serve`."""
+    """The address of a service that plays hostile captures, on the server of `nwx serve`."""
     folder = tmp_path_factory.mktemp("hostile")
     records = [_record(EVIL + path, body, http) for path, (body, http) in PAGES.items()]
     records.append(_record(GOOD, b"<h1>Good</h1>", HEADERS[0]))
@@ -129,14 +129,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page of a browser that knows nothing yet."""
+    """A page of a new browser context."""
     context = browser.new_context()
     yield context.new_page()
     context.close()
 
 
 def _playing(page: Page, service: str, mode: str, path: str) -> str:
-    """Play a capture; return the origin that it is played at."""
+    """Play a capture; return the origin at which it is played."""
     page.goto(f"{service}/replay/{DATE}{mode}/{EVIL}{path}")
     parts = urlsplit(page.url)
     return f"{parts.scheme}://{parts.netloc}"
@@ -189,7 +189,7 @@ def test_no_capture_reads_what_the_search_service_answers(
 def test_cookies_of_captures_never_reach_the_search_service(page: Page, service: str) -> None:
     playing = _playing(page, service, "mp_", "/cookies")
     page.wait_for_function("document.title === 'done'")
-    # How many of them a browser keeps is its own affair.
+    # The number of cookies that a browser keeps does not matter.
     assert page.context.cookies(f"{playing}/replay/{DATE}mp_/{EVIL}/")
     answer = page.goto(f"{service}/search?q=")
     assert answer
@@ -219,7 +219,7 @@ def test_archived_headers_do_nothing(service: str, mode: str) -> None:
 
 
 class _Outsider(ThreadingHTTPServer):
-    """Another port of this machine, and what was asked of it."""
+    """Another port of this machine, and the requests to it."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -285,7 +285,7 @@ ESCAPES = """async outside => {
 def test_nothing_at_the_origin_of_captures_lets_scripts_out(
     page: Page, service: str, outsider: _Outsider, address: str, status: int
 ) -> None:
-    """Captures share it, so that they can frame all of it and write into it."""
+    """Captures share this origin, so they can embed any part of it in frames and write to these."""
     playing = _playing(page, service, "id_", "/registers")
     answer = page.goto(playing + address)
     assert answer

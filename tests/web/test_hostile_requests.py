@@ -1,4 +1,4 @@
-"""Whatever is asked, the answer is one of the service's own: never an error of its code."""
+"""Every request gets an answer of the service, never an unhandled error."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from tests.web.addresses import FIRST
 from webapp import create_app
 
 HOSTS = ("my_host", "my_host:8080", "a_b.example", "nwx_web")
-"""Names of containers, which no standard allows and everybody uses."""
+"""Names of containers, forbidden by standards and widely used."""
 
 BAD_HOSTS = (
     "",
@@ -124,13 +124,13 @@ CDX_NAMES = (
     *("showNumPages", "closest", "resumeKey", "showResumeKey", "withOriginals", "gzip", "method"),
     *("requestBody", "collapseTime", "collapse", "from", "to", "limit", "offset", "sort", "q"),
 )
-"""What the CDX server reads, which takes query strings apart itself."""
+"""Parameters read by the CDX server, which parses query strings itself."""
 
 _PATHS = re.compile(r"<[^>]*>")
 
 
 class _Noted(MultiDict[str, str]):
-    """Parameters that know which of them are read."""
+    """Parameters that record which of them are read."""
 
     names: ClassVar[set[str]] = set()
 
@@ -153,7 +153,7 @@ class _Request(Request):
 
 @pytest.fixture(scope="module")
 def watched(engine: Engine) -> Flask:
-    """An application that notes which parameters are read."""
+    """An application that records which parameters are read."""
     app = create_app(engine, replay_port=9_999)
     app.request_class = _Request
     return app
@@ -203,7 +203,7 @@ def test_what_has_no_urlkey_is_refused(app: Flask, address: str, url: str) -> No
 
 
 def _names(app: Flask, rule: str) -> list[str]:
-    """Return the parameters that are read at an address, those that others lead to included."""
+    """Return the parameters read at an address, including those used only with others."""
     if "cdx" in rule or rule == "/<collection:collection>":
         return list(CDX_NAMES)
     _Noted.names.clear()
@@ -214,12 +214,12 @@ def _names(app: Flask, rule: str) -> list[str]:
 
 
 def _ask(app: Flask, target: str, method: str = "GET", **headers: str) -> tuple[int, str]:
-    """Return status and text of an answer; errors of the code come out as they are."""
+    """Return status and text of an answer; unhandled errors are raised."""
     path, _, query = target.partition("?")
     builder = EnvironBuilder(path="/", method=method)
     environ = builder.get_environ()
     builder.close()
-    # As a server hands it over: the path unquoted, its bytes as Latin 1.
+    # As a server passes it: the path unquoted, its bytes as Latin-1.
     raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), path.encode())
     environ |= {"PATH_INFO": raw.decode("latin-1"), "QUERY_STRING": query, "REQUEST_URI": target}
     environ |= {f"HTTP_{name.upper()}": value for name, value in headers.items()}
@@ -232,7 +232,7 @@ def _quoted(value: str) -> str:
 
 
 def _target(rule: str, part: str, query: Iterable[tuple[str, str]]) -> str:
-    """Return the address of a rule, with a value in the place of each of its variables."""
+    """Return the address of a rule, with a value for each of its variables."""
     path = _PATHS.sub(lambda _: _quoted(part) or "a", rule)
     encoded = urlencode([(name, value.encode("utf-8", "surrogatepass")) for name, value in query])
     return f"{path}?{encoded}" if encoded else path

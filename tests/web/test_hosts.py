@@ -55,7 +55,7 @@ def test_hosts_are_sorted_by_the_links_of_the_headings(client: FlaskClient) -> N
     shown = client.get("/hosts?sort=bytes").text
     assert 'aria-sort="descending"><a href="/hosts?sort=bytes&amp;reverse=1"' in shown
     assert 'href="/hosts?sort=host"' in shown
-    assert shown.count('<rect class="bar" x=') == 6  # not for the damaged date
+    assert shown.count('<rect class="bar" x=') == 6  # without the damaged date
     assert client.get("/hosts?sort=size").status_code == 400
 
 

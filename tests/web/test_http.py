@@ -1,4 +1,4 @@
-"""HTTP as our server speaks it: requests of any form, and answers of any kind."""
+"""HTTP as implemented by our server: requests of any form, and responses of any kind."""
 
 import errno
 import io
@@ -20,7 +20,7 @@ Start = Callable[..., Any]
 
 
 class App:
-    """An application with an address for each kind of answer."""
+    """An application with an address for each kind of response."""
 
     def __init__(self) -> None:
         self.closed = threading.Semaphore(0)
@@ -33,7 +33,7 @@ class App:
         return kind(environ, start) if callable(kind) else self.echo(environ, start)
 
     def echo(self, environ: dict[str, Any], start: Start) -> list[bytes]:
-        """Give method, path, query, an odd header and the body."""
+        """Return method, path, query, an unusual header and the body."""
         names = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "HTTP_X_A", "CONTENT_LENGTH")
         told = " ".join(str(environ.get(name, "")) for name in names)
         body = told.encode("latin-1") + b"|" + environ["wsgi.input"].read()
@@ -107,7 +107,7 @@ def port(server: HttpServer) -> int:
 
 
 def exchange(port: int, sent: bytes, *, ends: bool = True) -> bytes:
-    """Return all that the server answers until it closes the connection."""
+    """Return everything that the server sends until it closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(sent)
         if ends:

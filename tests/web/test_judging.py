@@ -1,4 +1,4 @@
-"""The page where results are judged."""
+"""The page for judging results."""
 
 import re
 from collections.abc import Iterator

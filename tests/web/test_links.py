@@ -18,7 +18,7 @@ from webapp import create_app
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An archive whose links were inverted."""
+    """An archive with inverted links."""
     folder: Path = tmp_path_factory.mktemp("linked") / "archive"
     with EmbeddedEngine(folder) as engine:
         for batch in linked_batches():
@@ -93,7 +93,7 @@ def test_the_graph_of_hosts_has_a_table(client: FlaskClient) -> None:
     around = client.get("/links?host=hub.test").text
     assert "Links to hub.test" in around
     assert "site4.test" in around
-    # The graph has one host for both.
+    # The graph merges both into one host.
     assert 'href="/search?host=hub.test&amp;host=www.hub.test"' in around
     assert 'href="/search?domain=hub.test"' in client.get("/links?host=hub.test&level=domains").text
     year = client.get("/links?host=hub.test&year=2011").text

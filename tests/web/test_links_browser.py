@@ -28,7 +28,7 @@ ADDRESSES = {
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an archive whose links were inverted."""
+    """The address of an archive with inverted links."""
     folder: Path = tmp_path_factory.mktemp("linked") / "archive"
     with EmbeddedEngine(folder) as engine:
         for batch in linked_batches():

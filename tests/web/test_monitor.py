@@ -1,4 +1,4 @@
-"""The page of a crawl as it runs, without a browser."""
+"""The page of a running crawl, without a browser."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=3)
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Iterator[Engine]:
-    """An archive with a monitored crawl that has a specification, and one that has not."""
+    """An archive with a monitored crawl that has a specification, and one that has none."""
     with EmbeddedEngine(tmp_path / "archive") as engine:
         engine.create()
         write_state(engine.quality_index(), seen_crawl("flood"))

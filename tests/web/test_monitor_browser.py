@@ -1,4 +1,4 @@
-"""The page of a crawl as it runs, in a real browser: it keeps itself current."""
+"""The page of a running crawl in a real browser: it updates itself."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

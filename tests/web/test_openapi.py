@@ -1,4 +1,4 @@
-"""The description of the API: it names every route of programs, and their answers keep to it."""
+"""The OpenAPI description lists every route for programs, and their responses conform to it."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ from webapp.site.pages import ALL_OPERATIONS
 
 Json = dict[str, Any]
 
-# Pages for people, and what they are made of.
+# Pages for people, and their resources.
 PAGES = {"/", "/api", "/search", "/settings", "/help", "/explore", "/explore/change"}
 PAGES |= {"/explore/captures", "/opensearch.xml", "/robots.txt", "/favicon.ico"}
 PAGES |= {"/api/openapi.json", "/replay", "/replay/{asked}", "/static/{filename}"}
@@ -65,7 +65,7 @@ def description(client: FlaskClient) -> Json:
 
 
 def validator(description: Json, schema: Json) -> Draft202012Validator:
-    """Return what validates answers; a field that is not described is an error."""
+    """Return a validator of responses; undocumented fields are errors."""
     schemas = {
         name: one | {"additionalProperties": False} if "properties" in one else one
         for name, one in description["components"]["schemas"].items()
@@ -80,7 +80,7 @@ def json_schema(description: Json, path: str, status: str = "200") -> Json:
 
 
 def template(rule: str) -> str:
-    """Return a route as OpenAPI writes it."""
+    """Return a route in OpenAPI syntax."""
     return re.sub(r"<(?:[^:<>]+:)?(\w+)>", r"{\1}", rule)
 
 

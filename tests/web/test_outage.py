@@ -1,4 +1,4 @@
-"""An engine that is away is never an archive without results."""
+"""An unavailable engine never looks like an archive without results."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def _engine(error: Exception) -> Engine:
 
 @pytest.fixture
 def away() -> FlaskClient:
-    """A client of an application whose engine is away."""
+    """A client of an application whose engine is unavailable."""
     return create_app(_engine(EngineUnavailableError("no answer from the engine"))).test_client()
 
 

@@ -1,4 +1,4 @@
-"""The page that packs the records of results, and shows how far that is."""
+"""The page that packs the records of results and shows the progress."""
 
 import re
 import threading
@@ -23,7 +23,7 @@ _SOON = 10.0
 
 @dataclass
 class Packing:
-    """A packing that waits to be told how far it is, and how it ends."""
+    """A fake packing that waits for permission to end, and then fails or succeeds."""
 
     shown: threading.Event = field(default_factory=threading.Event)
     may_end: threading.Event = field(default_factory=threading.Event)
@@ -45,7 +45,7 @@ class Packing:
 
 @pytest.fixture
 def packing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packing]:
-    """A packing in place of the real one, and a folder of its own for files that are kept."""
+    """A fake packing in place of the real one, and a separate cache folder."""
     monkeypatch.setenv("NWX_CACHE", str(tmp_path))
     found = Packing()
     monkeypatch.setattr(exports, "PACKED_FORMATS", {"wacz": "application/wacz"})

@@ -1,4 +1,4 @@
-"""Every page: its HTML, its headers, and what it says."""
+"""Every page: its HTML, headers, and content."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""Pictures in the browser's pages and the JSON API."""
+"""Pictures on the pages and in the JSON API."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ FORM = {"Content-Type": "multipart/form-data; boundary=x"}
 
 @pytest.fixture(scope="module")
 def pictured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An archive whose pictures were built."""
+    """An archive with built pictures."""
     folder = tmp_path_factory.mktemp("pictured")
     path = write_records(folder / "a.warc.gz", [*page_records(), *image_records()])
     settings = Settings(str(folder / "archive"))

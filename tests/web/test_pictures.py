@@ -1,4 +1,4 @@
-"""Thumbnails and renders: what is shown of captured pages, and what no stored bytes may do."""
+"""Thumbnails and renders: images of captured pages, and safe handling of hostile stored bytes."""
 
 import io
 from collections.abc import Iterator
@@ -90,12 +90,12 @@ def client(engine: Engine) -> FlaskClient:
 
 
 def thumbnail(url: str, timestamp: str = MOMENT, **more: str) -> dict[str, str]:
-    """Return the parameters of the address of a thumbnail."""
+    """Return the query parameters of a thumbnail."""
     return {"url": url, "timestamp": timestamp, **more}
 
 
 def size_of(payload: bytes) -> tuple[int, int]:
-    """Return the pixels of a picture."""
+    """Return width and height of an image."""
     with Image.open(io.BytesIO(payload)) as image:
         return image.size
 

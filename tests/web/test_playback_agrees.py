@@ -1,4 +1,4 @@
-"""Playback, TimeMaps, the calendar and search tell the same of an archive, on both engines."""
+"""Playback, TimeMaps, the calendar and search agree about an archive, on both engines."""
 
 import json
 import re
@@ -30,7 +30,7 @@ RECORDS = (
     warc("response", URL, "2014-01-26T20:06:24Z", OLD),
     warc("revisit", URL, "2015-01-26T20:06:24Z", b"", WARC_Profile=REVISIT_PROFILE),
     warc("response", URL, "2016-01-26T20:06:24Z", NEW, WARC_Payload_Digest=NEW_DIGEST),
-    # A revisit that says of what payload it is, but not where that was captured.
+    # A revisit with the digest of its payload, but without the original's URL and date.
     warc("revisit", COPY, "2017-01-26T20:06:24Z", b"", WARC_Profile=REVISIT_PROFILE),
 )
 DATES = ["20140126200624", "20150126200624", "20160126200624"]
@@ -40,7 +40,7 @@ DATES = ["20140126200624", "20150126200624", "20160126200624"]
 def archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Engine, Path]]:
-    """An archive of one file, and the folder of that."""
+    """An archive of one file, and the folder of the file."""
     folder = tmp_path_factory.mktemp("agrees")
     (folder / "a.warc.gz").write_bytes(b"".join(RECORDS))
     with new_archive(request.param, folder, request) as opener, opener() as engine:
@@ -51,7 +51,7 @@ def archive(
 
 @pytest.fixture(scope="module")
 def service(archive: tuple[Engine, Path]) -> Iterator[str]:
-    """The address of a service that plays captures with the real pywb."""
+    """The address of a service that plays captures by the real pywb."""
     listening = listen("127.0.0.1", 0)
     search = address_of(listening)
     with pytest.MonkeyPatch.context() as patch:

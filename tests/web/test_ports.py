@@ -1,4 +1,4 @@
-"""What hostile clients send, at the port of each command that serves."""
+"""Requests of hostile clients to the port of each serving command."""
 
 import re
 import socket

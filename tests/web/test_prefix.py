@@ -1,4 +1,4 @@
-"""Pages at a path of a host, as a reverse proxy serves them, which may cut the path off or not."""
+"""Pages under a path prefix, from reverse proxies that strip the prefix and ones that do not."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Limits of clients and metrics of a service of two workers and playback, over real sockets."""
+"""Client limits and metrics of a service with two workers and playback, over real sockets."""
 
 import http.client
 import json
@@ -37,7 +37,7 @@ class Served(NamedTuple):
 
 
 class Client:
-    """A client that keeps its connection; the proxy of the service names its address."""
+    """A client with a kept-alive connection; a proxy header sets its address."""
 
     def __init__(self, port: int, address: str, host: str = "127.0.0.1", **headers: str) -> None:
         self._connection = http.client.HTTPConnection(host, port, timeout=60)
@@ -60,7 +60,7 @@ class Client:
 
 @contextmanager
 def _serving(folder: Path, *command: str, ports: int = 1) -> Iterator[Served]:
-    """Give a service behind a proxy; its buckets fill too slowly to be seen."""
+    """Run a service behind a proxy; its buckets refill too slowly to matter."""
     options = ["--workers", "2", "--port", "0", "--rate-limit", "0.001"]
     options += ["--trusted-proxy", "127.0.0.1", "--metrics-token", "watch"]
     with subprocess.Popen(
@@ -82,14 +82,14 @@ def _serving(folder: Path, *command: str, ports: int = 1) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """All of the service, with an empty archive."""
+    """The complete service with an empty archive."""
     folder = tmp_path_factory.mktemp("protected") / "archive"
     with _serving(folder, "serve", "--create", "--cdx-token", "secret", ports=2) as served:
         yield served
 
 
 def _metrics(served: Served) -> dict[tuple[str, str, str], float]:
-    """Return the samples of the metrics by name and the labels route and status."""
+    """Return the metric samples by name and by the labels route and status."""
     with closing(Client(served.port, "192.0.2.250", **WATCH)) as client:
         status, headers, text = client.ask("/metrics")
     assert status == 200
@@ -112,7 +112,7 @@ def test_workers_share_a_bucket_and_count_together_also_those_killed(served: Ser
         closing(Client(served.port, "192.0.2.1")) as second,
         closing(Client(served.port, "192.0.2.2")) as other,
     ):
-        # Connections are handed to the worker with the fewest.
+        # New connections go to the worker with the fewest.
         found = [client.status(LOOK_UP) for _ in range(BURST) for client in (first, second)]
         assert found == [200] * BURST + [429] * BURST
         assert other.status(LOOK_UP) == 200
@@ -149,7 +149,7 @@ def test_refusals_are_readable_and_tell_when_to_come_back(served: Served) -> Non
         closing(Client(served.port, address, **german)) as client,
         closing(Client(served.replay, address, "localhost", **german)) as player,
     ):
-        # What playback asks for its readers is paid by what they ask of it.
+        # Playback's own look-ups for readers are free; the readers' requests are charged.
         assert [client.status(LOOK_UP) for _ in range(BURST - 2)] == [200] * (BURST - 2)
         capture = "/replay/2010mp_/http://www.example.org/"
         assert [player.status(capture) for _ in range(3)] == [404, 404, 429]

@@ -1,4 +1,4 @@
-"""The pages of quality: lists, filters, one page, pictures, exports, the API."""
+"""The quality pages: lists, filters, single pages, images, exports, the API."""
 
 import csv
 import io
@@ -107,7 +107,7 @@ def test_pictures_are_scaled(client: FlaskClient, of: str, size: str) -> None:
 @pytest.mark.parametrize(
     ("id", "of"),
     [
-        (HOSTILE_SCORE, "crawl"),  # the record of another page is in its place
+        (HOSTILE_SCORE, "crawl"),  # the record of a different page is at its offset
         (HOSTILE_SCORE, "playback"),
         (HOSTILE_SCORE, "difference"),
         (BROKEN_SCORE, "crawl"),

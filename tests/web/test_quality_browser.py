@@ -1,4 +1,4 @@
-"""The pages of quality in a real browser: the slider, narrow screens, and without scripts."""
+"""The quality pages in a real browser: the slider, narrow screens, and without scripts."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -61,7 +61,7 @@ def test_the_form_of_a_review_fits_a_phone_in_each_language(
             expect(page.locator("#review-form")).to_be_visible()
             widths[language] = page.evaluate("document.documentElement.scrollWidth")
             page.locator("#token").fill("a-token")
-            page.locator("[name=reviewer]").press("Enter")  # chooses no verdict
+            page.locator("[name=reviewer]").press("Enter")  # must not submit a verdict
             expect(page).to_have_url(f"{server}/quality/review")
             context.close()
     assert max(widths.values()) <= 360, widths

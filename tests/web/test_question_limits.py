@@ -1,4 +1,4 @@
-"""Questions that take long hold nobody up: few at once, a deadline, and /health answers."""
+"""Slow questions block nobody: few run at once, with a deadline, and /health still answers."""
 
 import socket
 import threading
@@ -23,7 +23,7 @@ ADDRESSES = ["/api/search?q=quarry", "/search?q=quarry", "/", "/export/results.c
 
 
 class SlowEngine(EmbeddedEngine):
-    """An engine whose searches look at their deadline until they are let go, if they are held."""
+    """An engine whose searches, while `held`, wait and check their deadline."""
 
     held = False
 

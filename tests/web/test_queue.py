@@ -1,4 +1,4 @@
-"""The crawler's queue over HTTP: who may use it, what is refused, and that nothing is half done."""
+"""The crawler's queue over HTTP: authorization, refused requests, and atomicity."""
 
 import gzip
 import json

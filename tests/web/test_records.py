@@ -1,4 +1,4 @@
-"""From results to a document and back, its records, citations, and steps between captures."""
+"""From results to a document and back; records, citations, and steps between captures."""
 
 import json
 import re

@@ -26,7 +26,7 @@ SCRIPT = "http://x.test/s.js"
 
 
 def write_pages(engine: Engine) -> None:
-    """Store three pages that lack a style sheet, and some more."""
+    """Store three pages that lack a style sheet, and some others."""
     engine.create()
     for number in range(3):
         links = [Link(SHEET, "", STYLESHEET)]
@@ -36,7 +36,7 @@ def write_pages(engine: Engine) -> None:
 
 
 def check_page(engine: Engine) -> None:
-    """Let a check of the first page miss a script."""
+    """Store a check of the first page that reports a missing script."""
     (of,) = engine.captures("test,x)/0")
     fault = Fault(FaultKind.MISSING, SCRIPT)
     engine.quality_index().put(

@@ -1,4 +1,4 @@
-"""Pictures that are scaled for readers: made once, few at a time, the last kept."""
+"""Scaled images: created once, few at a time, the latest cached."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The choice between words and meaning, offered where vectors were built."""
+"""The choice between words and meaning, offered if vectors are built."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Suggestions, what a query may have meant, and the searches that a browser keeps."""
+"""Suggestions, corrected queries, and searches saved in the browser."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Settings: kept in a cookie, overruled by the address."""
+"""Settings: stored in a cookie, overridden by query parameters."""
 
 import pytest
 from flask.testing import FlaskClient

@@ -1,4 +1,4 @@
-"""Stored records, found again by the offsets that the reader gives."""
+"""Stored records, read back at the offsets that the reader reports."""
 
 import gzip
 import io
@@ -65,7 +65,7 @@ def test_every_record_is_found_in_every_kind_of_file(tmp_path: Path, name: str) 
 
 
 def test_records_that_share_members_with_others_are_found_or_refused(tmp_path: Path) -> None:
-    """The reader numbers such records on where offsets would not grow: those are beyond recall."""
+    """The reader invents increasing offsets for such records, which cannot be read back."""
     path = tmp_path / "pairs.warc.gz"
     path.write_bytes(
         gzip.compress(b"".join(RECORDS[:2]), mtime=0)

@@ -1,4 +1,4 @@
-"""The languages of the pages: every message is translated, and each page is in one language."""
+"""Translations of the pages: every message is translated, and each page is in one language."""
 
 import re
 from gettext import GNUTranslations
@@ -30,7 +30,7 @@ _NOT_USED = {
     "es": r"representaci[oó]n|(?<!build )\btriples\b(?! build)|\bresumen\b"
     r"|archivos? (de imagen|o error)",
 }
-"""What the terms of docs/contributing.md replace; French punctuation has no space that breaks."""
+"""Replaced by terms of docs/contributing.md; French punctuation needs non-breaking spaces."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def _texts(message: Message) -> list[str]:
 @pytest.mark.xdist_group("translations")
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_every_message_is_translated(language: str, extracted: set[str | tuple[str, str]]) -> None:
-    """`make messages` brings new messages into the catalogues."""
+    """`make messages` adds new messages to the catalogues."""
     known = {
         message.id if isinstance(message.id, str) else tuple(message.id): message
         for message in catalogue(language)

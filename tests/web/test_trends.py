@@ -1,4 +1,4 @@
-"""Queries over time, and the words of a selection."""
+"""Queries over time, and the words of a selection of documents."""
 
 import re
 from html import unescape

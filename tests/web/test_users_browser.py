@@ -1,4 +1,4 @@
-"""Logging in and keeping access rules, in a real browser; and a hostile page at another port."""
+"""Logging in and editing access rules in a real browser; and a hostile page on another port."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -26,7 +26,7 @@ PASSWORD = "correct horse 1"
 
 @pytest.fixture
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedEngine]:
-    """An archive whose rules change."""
+    """An archive for changing rules."""
     with EmbeddedEngine(tmp_path_factory.mktemp("users") / "archive") as engine:
         engine.create()
         engine.write(batch())
@@ -112,7 +112,7 @@ def test_the_pages_are_for_everybody(
 
 
 def _hostile(service: str) -> Callable[..., Iterable[bytes]]:
-    """An application whose page does what a hostile archived page would do to a service."""
+    """Return an application whose page attacks a service like a hostile archived page."""
     rule = "action=block&what=*&reason=x"
     page = f"""<!doctype html><title>hostile</title>
     <iframe name=f></iframe>

@@ -1,4 +1,4 @@
-"""Users of the whole service: its workers share accounts, sessions and the key of cookies."""
+"""Users of the complete service: workers share accounts, sessions and the cookie key."""
 
 import re
 from contextlib import ExitStack
@@ -64,7 +64,7 @@ def test_what_one_worker_begins_another_knows(archive: Settings) -> None:
         one.set_cookie("nwx_session", begun.value)
         page = one.get("/settings/access")
         assert page.status_code == 200
-        # Rules are written by any worker, while nothing else of the archive is.
+        # Any worker can write rules, though the rest of the archive is read-only.
         token = re.search(r'name="csrf_token" value="([^"]+)"', page.text)
         assert token is not None
         rule = {"action": "exclude", "what": "*", "reason": "x", "csrf_token": token[1]}

@@ -1,4 +1,4 @@
-"""Numbers, dates and addresses as people read them."""
+"""Numbers, dates and addresses in readable form."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A store of triples for the tests of its pages, with hostile names in it."""
+"""A triple store with hostile names, for tests of its pages."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LONG = "L" + "o" * 300 + "ng"
 
 
 def mentioned(url: str, timestamp: str, **names: int) -> CaptureGraph:
-    """Return the graph of a page that mentions entities so often."""
+    """Return the graph of a page that mentions each entity a given number of times."""
     entities = (
         Entity("Ada", kind=EntityKind.PERSON, identifier=WIKIDATA),
         Entity("Bea", kind=EntityKind.PERSON),
@@ -42,7 +42,7 @@ def mentioned(url: str, timestamp: str, **names: int) -> CaptureGraph:
 
 
 def write_triples(folder: Path) -> Settings:
-    """Fill the store of an archive; return the settings that lead to it."""
+    """Fill the triple store of an archive; return its settings."""
     settings = Settings(str(folder))
     places = {f"Place {n}": 1 for n in range(60)}
     graphs = [

@@ -1,4 +1,4 @@
-"""The small archive with what the explorer counts, and a client of it."""
+"""The small archive with facets built for the explorer, and a client."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Charts of the explorer: their axes, pictures and files."""
+"""Charts of the explorer: axes, images and files."""
 
 import json
 import re

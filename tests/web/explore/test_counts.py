@@ -1,4 +1,4 @@
-"""Counts of the explorer: lists, grids, comparisons, and what is told."""
+"""Counts in the explorer: lists, grids, comparisons, and messages."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""From numbers of the explorer to captures, documents and searches."""
+"""From counts in the explorer to captures, documents and searches."""
 
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,4 +1,4 @@
-"""What pages of the explorer show, as tests read it."""
+"""Content of the explorer's pages as read by tests."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def table_of(client: FlaskClient, query: str) -> list[dict[str, str]]:
 
 
 def row_of(page: Page, value: str) -> list[str]:
-    """Return the texts of the cells of a row of the table."""
+    """Return the texts of the cells in a table row."""
     cells: list[Element] = []
     inside = False
     for element in page.elements:

@@ -1,4 +1,4 @@
-"""An archive that the real pywb plays."""
+"""An archive played by the real pywb."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from webapp.server.connections import address_of, listen
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Path]]:
-    """An engine with one archive file of an original and two revisits, and the file's folder."""
+    """An engine with a WARC file of an original and two revisits, and the folder of the file."""
     folder = tmp_path_factory.mktemp("replay")
     (folder / "a.warc.gz").write_bytes(b"".join(RECORDS))
     with EmbeddedEngine(folder / "archive") as engine:
@@ -27,7 +27,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, 
 
 @pytest.fixture(scope="session")
 def service(archive: tuple[Engine, Path]) -> Iterator[str]:
-    """The address of a service that plays captures with the real pywb."""
+    """The address of a service that plays captures by the real pywb."""
     engine, _ = archive
     listening = listen("127.0.0.1", 0)
     search = address_of(listening)

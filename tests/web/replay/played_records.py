@@ -1,4 +1,4 @@
-"""Records that are played, and how tests fetch what is played."""
+"""Records for playback, and how tests fetch played captures."""
 
 import gzip
 import urllib.error
@@ -40,7 +40,7 @@ def warc(
     http: bytes = b"Content-Type: text/html; charset=utf-8",
     **fields: str,
 ) -> bytes:
-    """Return a gzip member with a record of an HTTP answer."""
+    """Return a gzip member with a record of an HTTP response."""
     block = b"HTTP/1.1 " + status + b"\r\n" + http + b"\r\n\r\n" + body
     head = {
         "WARC-Type": kind,
@@ -72,7 +72,7 @@ RECORDS = (
 
 
 def import_file(engine: Engine, path: Path, collection: str = "default") -> None:
-    """Put the captures of an archive file into an engine."""
+    """Import the captures of an archive file into an engine."""
     captures, documents, dates = [], [], []
     for found in ArchiveReader(ArchiveSource(path.name, str(path), None), collection):
         assert isinstance(found, CaptureRecord), found
@@ -93,7 +93,7 @@ def import_file(engine: Engine, path: Path, collection: str = "default") -> None
 
 
 def fetch(address: str, language: str = "en") -> tuple[int, str]:
-    """Return status and text of an address, asked for in a language."""
+    """Return status and text of a request with a preferred language."""
     asked = urllib.request.Request(address, headers={"Accept-Language": language})
     try:
         with OPENER.open(asked, timeout=60) as answer:

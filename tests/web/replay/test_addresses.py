@@ -1,4 +1,4 @@
-"""The way from the pages to playback."""
+"""Links from the pages to playback."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The bar above a capture: its histogram, what changed, links, hiding, access rules."""
+"""The bar above a capture: histogram, changes, links, hiding, access rules."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ TIMES = ("2009-05-01", "2010-03-02", "2010-03-05", "2010-03-06", "2012-01-01")
 
 @pytest.fixture(scope="module", autouse=True)
 def _captures(archive: tuple[Engine, Path]) -> None:
-    """Five captures of a page whose text changes with the third, and one of a page it links to."""
+    """Five captures of a page whose text changes at the third, and one of a linked page."""
     engine, folder = archive
     path = folder / "bar.warc.gz"
     link = b"<a href='/other'>other</a>"

@@ -1,4 +1,4 @@
-"""Answers to forms and coded bodies, played by the real pywb."""
+"""Responses to forms and with content encodings, played by the real pywb."""
 
 import base64
 import gzip
@@ -21,7 +21,7 @@ FORM = "http://form.example/send?x=1"
 
 
 def posted(url: str, date: str, body: bytes, answer: bytes, digest: str) -> bytes:
-    """Return gzip members with a POST of a form and its answer."""
+    """Return gzip members with the POST of a form and its response."""
     block = (
         b"POST /send?x=1 HTTP/1.1\r\nHost: form.example\r\nContent-Length: %d\r\n"
         b"Content-Type: application/x-www-form-urlencoded\r\n\r\n" % len(body)
@@ -42,7 +42,7 @@ def posted(url: str, date: str, body: bytes, answer: bytes, digest: str) -> byte
 
 @pytest.fixture(scope="module")
 def forms(archive: tuple[Engine, Path]) -> None:
-    """Captures of one URL: two POSTs with different bodies, and a GET between them."""
+    """Captures of one URL: two POSTs with different bodies, and a GET in between."""
     engine, folder = archive
     (folder / "forms.warc.gz").write_bytes(
         posted(FORM, "2011-01-01T00:00:00Z", b"A=1&name=first", b"<p>one</p>", "sha1:" + "P" * 32)
@@ -95,7 +95,7 @@ def test_each_replay_link_of_a_form_leads_to_its_own_answer(service: str, browse
 
 
 def coded(name: str, http: bytes, body: bytes) -> bytes:
-    """Return a gzip member with an answer that has headers about how it is coded."""
+    """Return a gzip member with a response that has headers about its encoding."""
     return warc(
         *("response", f"http://coded.example/{name}", "2015-01-01T00:00:00Z", body),
         http=b"Content-Type: image/png\r\n" + http,
@@ -135,7 +135,7 @@ CODED = {
 
 @pytest.fixture(scope="module")
 def codings(archive: tuple[Engine, Path]) -> None:
-    """Captures whose headers tell how they are coded, truly or not."""
+    """Captures whose headers declare their encoding, correctly or not."""
     engine, folder = archive
     records = (coded(name, http, body) for name, (http, body) in CODED.items())
     (folder / "coded.warc.gz").write_bytes(b"".join(records))

@@ -84,7 +84,7 @@ _BUSTED = (
 
 @pytest.fixture(scope="module")
 def busted(archive: tuple[Engine, Path]) -> None:
-    """Captures whose URLs have something in their queries that differs each time."""
+    """Captures of URLs with cache-busting query parameters."""
     engine, folder = archive
     (folder / "busted.warc.gz").write_bytes(
         b"".join(

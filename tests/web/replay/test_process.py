@@ -1,4 +1,4 @@
-"""The process of playback: how it starts, ends and is started again."""
+"""The playback process: start, end and restart."""
 
 import os
 import signal
@@ -98,7 +98,7 @@ def test_playback_that_is_killed_is_started_again(archive: tuple[Engine, Path]) 
         told = client.get("/health").get_json()
         assert (told["status"], told["replay"]) == ("ok", False)
         assert told["replay_message"].startswith("playback ended by itself (signal 9)")
-        # Who asks in between waits for the next process.
+        # Requests in between wait for the next process.
         assert fetch(f"{replay.address}/static/wb_frame.js")[0] == 200
         _wait_for(replay, running=True)
         assert replay.pid != first
@@ -132,7 +132,7 @@ def test_playback_that_cannot_be_started_again_is_told_until_it_can(
 def test_other_names_of_this_machine_lead_to_its_own(
     archive: tuple[Engine, Path], known: frozenset[str] | None
 ) -> None:
-    """So that the page of a name pointed at this machine reads no captures."""
+    """This prevents a page on a name that points to this machine from reading captures."""
     with ReplayProcess(
         archive[0], listen("127.0.0.1", 0), "http://127.0.0.1:9", host_names=known
     ) as replay:
@@ -174,7 +174,7 @@ def test_however_the_service_ends_playback_ends(
             process.kill()
     _wait_until_nobody_answers(replay)
     _wait_until_nobody_answers(search)
-    # The folder of multiprocessing's socket outlives a process that is killed.
+    # The folder of multiprocessing's socket remains after a kill.
     left = [
         one for one in tmp_path.iterdir() if ending is signal.SIGTERM or one.name[:5] != "pymp-"
     ]

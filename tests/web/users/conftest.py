@@ -22,7 +22,7 @@ from webapp.users.user_service import user_service
 
 @pytest.fixture(autouse=True, scope="module")
 def cheap_hashes() -> Iterator[None]:
-    """Hash in a millisecond."""
+    """Make password hashing take a millisecond."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(account_store, "_hasher", PasswordHasher(1, 8, 1))
         account_store._hash_of_nobody.cache_clear()
@@ -32,7 +32,7 @@ def cheap_hashes() -> Iterator[None]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[AccountFile]:
-    """A file with an administrator, a curator and a reader."""
+    """An account file with an administrator, a curator and a reader."""
     found = AccountFile(tmp_path / "users.db")
     store = AccountStore(found)
     store.add(ADA, Role.ADMINISTRATOR, PASSWORD)
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Iterator[AccountFile]:
 
 @pytest.fixture
 def make_app(engine: Engine, file: AccountFile) -> MakeApp:
-    """Makes an application that knows users in a way, as one of several workers."""
+    """Creates applications with a given authentication, each like one of several workers."""
 
     def make(users: str = "accounts", trusted: tuple[str, ...] = (), search_url: str = "") -> Flask:
         options: UserOptions = user_options(users, trusted, ACCESS_TOKEN)

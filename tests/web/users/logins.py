@@ -1,4 +1,4 @@
-"""Names and passwords of accounts, and how clients log in."""
+"""Names and passwords of accounts, and a login for clients."""
 
 import re
 from collections.abc import Callable

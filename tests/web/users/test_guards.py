@@ -1,4 +1,4 @@
-"""Who may use the routes that write, and which forms are taken."""
+"""Authorization for the writing routes, and which forms are accepted."""
 
 import re
 

@@ -75,7 +75,7 @@ def test_a_session_that_somebody_else_began_is_not_used(make_app: MakeApp) -> No
     after = victim.get_cookie("nwx_session")
     assert after is not None
     assert after.value != planted.value
-    # The attacker's form token is of no use in the session that has begun.
+    # The attacker's form token is invalid in the new session.
     assert victim.post("/logout", data={"csrf_token": token}).status_code == 400
     assert name_of(victim) == ADA
 
@@ -112,7 +112,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(make_app: MakeApp) -> N
 
 
 def test_cookies_that_others_set_keep_nobody_from_logging_in(client: FlaskClient) -> None:
-    """As captures can that are played at the same host name; a longer path comes first."""
+    """Captures played at the same host name can set them; a longer path comes first."""
     client.set_cookie("nwx_session", "junk", path="/login")
     assert "nwx_session=junk" in client.get("/login").request.headers["Cookie"]
     client.set_cookie("nwx_session", "junk", path="/login")

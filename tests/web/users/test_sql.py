@@ -1,4 +1,4 @@
-"""The page of SQL: for users only, its rows, chart and files, and queries that are refused."""
+"""The SQL page: for users only; its rows, chart and files, and refused queries."""
 
 import io
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture
 def reader(client: FlaskClient) -> FlaskClient:
-    """A client of a reader who has logged in."""
+    """A client of a logged-in reader."""
     log_in(client, BOB)
     return client
 

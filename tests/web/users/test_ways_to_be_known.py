@@ -1,4 +1,4 @@
-"""Users by a token or by a proxy, and viewers of playback."""
+"""Authentication by token or by proxy, and viewers of playback."""
 
 from nwx.engine.access.rules import Role, Viewer
 from tests.web.users.logins import ACCESS_TOKEN, ADA, ZOE, MakeApp, log_in, name_of, token_of
@@ -26,7 +26,7 @@ def test_whoever_has_the_token_is_an_administrator(make_app: MakeApp) -> None:
     assert name_of(client) == ""
     assert log_in(client, password=ACCESS_TOKEN).status_code == 303
     assert client.get("/who").json["role"] == "administrator"
-    # A session of a token is none where there are accounts.
+    # A session of a token is invalid for a service with accounts.
     cookie = client.get_cookie("nwx_session")
     assert cookie is not None
     other = make_app("accounts").test_client()
