@@ -62,6 +62,17 @@ def test_a_digest_of_very_many_captures(engine: Engine) -> None:
     assert list(islice(engine.captures_by_digest(SAME), 3)) == wanted[:3]
 
 
+def test_captures_written_meanwhile_repeat_and_displace_none(engine: Engine) -> None:
+    many = [capture(f"http://example.org/{n}", "2010", digest=SAME, offset=n) for n in range(60)]
+    engine.write(Batch(captures=tuple(many)))
+    engine.refresh()
+    found = engine.captures_by_digest(SAME)
+    first = list(islice(found, 20))
+    engine.write(Batch(captures=(capture("http://example.org/", "2024", digest=SAME),)))
+    engine.refresh()
+    assert [one for one in (*first, *found) if one in many] == many
+
+
 def test_a_url_of_very_many_captures(engine: Engine) -> None:
     url = "http://example.org/" + "x" * 9_000
     many = [capture(url, f"20{n % 20:02}", digest=SAME, offset=n) for n in range(60)]

@@ -295,8 +295,10 @@ class StoredCaptures(CaptureIndex):
             first = list(islice(captures_with_digest(db, digest, urlkey), FIRST_CAPTURES))
         yield from first
         if len(first) == FIRST_CAPTURES:
+            known = set(first)  # others may have been written or deleted meanwhile
             with self._streaming() as db, snapshot(db):
-                yield from islice(captures_with_digest(db, digest, urlkey), FIRST_CAPTURES, None)
+                found = captures_with_digest(db, digest, urlkey)
+                yield from (one for one in found if one not in known)
 
     def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
         with self._reading() as db, snapshot(db):
