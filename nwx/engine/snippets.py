@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nwx.engine.analyzer import fold, query_tokens
 from nwx.query.tree import Fuzzy, Node, Phrase, Term, Wildcard, is_any, text_leaves
@@ -13,6 +13,7 @@ _Leaf = Term | Phrase | Wildcard | Fuzzy
 
 SNIPPET_CHARACTERS = 300
 _BEFORE = 80
+_LONG_LINE = 40
 _LONGEST_WORD = 80
 """A snippet ends within a longer word, so that texts without spaces are cut too."""
 _ELLIPSIS = "…"
@@ -65,6 +66,8 @@ class Highlighter:
         if first <= _BEFORE:
             return 0
         start = first - _BEFORE
+        if _is_sentence(text, first) and (line := text.rfind("\n", start, first) + 1):
+            return line
         blank = _BLANKS.search(text, start - 1, first)
         return blank.end() if blank else start
 
@@ -74,21 +77,18 @@ class Highlighter:
         return plain and all(word in lower for word in self._words)
 
     def _first(self, folded: str) -> int | None:
-        """Return the start of the passage with the most, and the rarest, words."""
-        places = [found for word in self._words if (found := _places(folded, word, _PLACES))]
-        if len(places) < 2:
-            return places[0][0] if places else None
-        best, first = 0.0, None
-        for start in sorted(place for found in places for place in found):
-            end = start + SNIPPET_CHARACTERS - _BEFORE
-            weight = 0.0
-            for found in places:
-                nearest = bisect_left(found, start)
-                if nearest < len(found) and found[nearest] < end:
-                    weight += 1 / len(found)
-            if weight > best:
-                best, first = weight, start
-        return first
+        """Return the start of the passage with the most, and the rarest, words.
+
+        Sentences come before menus and headings unless these have far more of the words.
+        """
+        every = [found for word in self._words if (found := _places(folded, word, _PLACES))]
+        weights = [1 / len(found) for found in every]
+        weight, first = _heaviest(every, weights)
+        if first is None or _is_sentence(folded, first):
+            return first
+        in_sentences = [[one for one in found if _is_sentence(folded, one)] for found in every]
+        of_sentences, start = _heaviest(in_sentences, weights)
+        return start if of_sentences > weight / 2 else first
 
     def _spans(self, folded: str, most: int = SNIPPET_CHARACTERS) -> list[tuple[int, int]]:
         spans = [
@@ -113,6 +113,32 @@ class Highlighter:
                 self._known.clear()
             known = self._known[word] = any(fits(word) for fits in self._looser)
         return known
+
+
+def _heaviest(
+    places: Sequence[Sequence[int]], weights: Sequence[float]
+) -> tuple[float, int | None]:
+    """Return the weight of the words in the best passage, and its start; None without places."""
+    best, first = 0.0, None
+    for start in sorted(place for found in places for place in found):
+        end = start + SNIPPET_CHARACTERS - _BEFORE
+        weight = 0.0
+        for found, own in zip(places, weights, strict=True):
+            nearest = bisect_left(found, start)
+            if nearest < len(found) and found[nearest] < end:
+                weight += own
+        if weight > best:
+            best, first = weight, start
+    return best, first
+
+
+def _is_sentence(text: str, place: int) -> bool:
+    """Return whether a place is in a long line, as menus and headings are not."""
+    start = text.rfind("\n", max(place - _LONG_LINE, 0), place) + 1
+    if not start and place >= _LONG_LINE:
+        return True
+    end = start + _LONG_LINE
+    return end <= len(text) and text.find("\n", place, end) < 0
 
 
 def _looser(leaves: Iterable[_Leaf]) -> Iterator[Callable[[str], bool]]:

@@ -54,3 +54,19 @@ def test_the_passage_with_most_of_the_words_is_shown() -> None:
     text = "red " + "gap " * 200 + "red stone " + "gap " * 200
     query = Bool(should=(Term("content", "red"), Term("content", "stone")))
     assert "[red] [stone]" in _snippet(query, text)
+
+
+MENU = "Home\nOpen Data\nData requests\nSearch data\n" + "Sites\n" * 20
+BODY = "The council opened its data on the traffic of the ring road last week.\n"
+
+
+def test_sentences_are_shown_rather_than_menus() -> None:
+    text = MENU + "Other words, which have nothing to do with what is searched for.\n" + BODY
+    assert _snippet(Term("", "data"), text).startswith("… The council opened its [data]")
+    query = Bool(must=(Term("", "data"), Term("", "traffic")))
+    assert _snippet(query, text).startswith("… The council opened its [data] on the [traffic]")
+
+
+def test_a_menu_with_more_of_the_words_is_shown() -> None:
+    query = Bool(must=(Term("", "open"), Term("", "requests"), Term("", "data")))
+    assert _snippet(query, MENU + BODY).startswith("Home [Open] [Data] [Data] [requests]")
