@@ -179,7 +179,7 @@ def _result_of(task: Spec) -> bytes:
 def _slot() -> Iterator[None]:
     """Allow two drawings at once; raises DrawingBusyError if the wait is too long."""
     if not _SLOTS.acquire(timeout=_WAIT_SECONDS):
-        raise DrawingBusyError.translated("other charts are being drawn; ask again in a moment")
+        raise DrawingBusyError.translated("other charts are being drawn; try again in a moment")
     try:
         yield
     finally:

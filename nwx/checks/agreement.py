@@ -32,7 +32,7 @@ _COMPARED = (
     *("record_type", "url", "urlkey", "timestamp", "digest"),
     *("status_code", "content_type", "record_length"),
 )
-_PUT_BACK = "put the file back, or import it again from where it is"
+_PUT_BACK = "put the file back, or import it again from its new place"
 
 
 def check_records(engine: Engine, progress: ShowProgress) -> Iterator[RecordProblem]:
@@ -74,7 +74,7 @@ def _differences(held: Capture, read: Capture) -> Iterator[str]:
     for name in _COMPARED:
         expected, found = getattr(held, name), getattr(read, name)
         if expected != found:
-            yield f"{name} ({found!r}, held is {expected!r})"
+            yield f"{name} ({found!r}, the archive has {expected!r})"
 
 
 _AT_ONCE = 1_000
@@ -101,12 +101,11 @@ NO_FAULTS = frozenset((UNCHECKED, OLDER_WORDS, OLDER_FORM, REQUIRED))
 _OLDER_FORMS = {
     IndexName.DOCUMENTS: (
         OLDER_WORDS,
-        "has the words of an older nwx (`school` does not find `school's`); `nwx upgrade`"
-        " analyses its texts anew",
+        "was indexed by an older nwx (`school` does not find `school's`); run `nwx upgrade`",
     ),
     IndexName.CAPTURES: (
         OLDER_FORM,
-        "an older nwx made it, three times as large as needed; `nwx upgrade` makes it anew",
+        "it was made by an older nwx, three times as large as needed; run `nwx upgrade`",
     ),
 }
 
@@ -163,7 +162,7 @@ def check_shards(shards: Shards) -> Iterator[Disagreement]:
             )
             yield _wrong(SHARD, index, f"{found.name}[{number}]", message)
         if found.blocked:
-            message = "nothing can be written to it; `nwx reshard` is at work, or was killed"
+            message = "it blocks writes; `nwx reshard` is running, or was killed"
             yield _wrong("blocked", index, found.name, message)
     if BULK_LOADING in health and health[BULK_LOADING].lost:
         return
@@ -172,8 +171,8 @@ def check_shards(shards: Shards) -> Iterator[Disagreement]:
         yield _wrong(kind, older, name, message)
     for loader in shards.loaders():
         message = (
-            "loads in bulk, without replicas and refreshing; where it was killed, put the"
-            " settings back by `nwx check --end-loading`"
+            "bulk loading is on, without replicas and refresh; if it was killed, restore"
+            " the settings with `nwx check --end-loading`"
         )
         yield _wrong("loading", IndexName.FILES, loader, message)
 
@@ -247,7 +246,7 @@ def _documents(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]
             id, capture = entry["id"], document_from_entry(entry).capture
             seen = dates[id].seen if id in dates else ()
             if (capture.timestamp, capture.collection) not in seen:
-                yield _wrong("undated", IndexName.DOCUMENTS, id, "dates lacks its capture")
+                yield _wrong("undated", IndexName.DOCUMENTS, id, "its capture is missing in dates")
             if known.get(id) != precedence(capture):
                 yield _wrong("unregistered", IndexName.DOCUMENTS, id, "the registry differs")
             keys = document_key(capture.url, capture.digest), capture_key(capture)
@@ -260,7 +259,7 @@ def _documents(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]
     if found.relation == "eq" and not read == found.value == counted:
         message = f"{read} entries, {counted} counted, {found.value} found by a search"
         if found.value > counted:
-            message += "; what a stopped writer left goes when the archive is next written to"
+            message += "; leftovers of a stopped writer are removed at the next write"
         yield _wrong("count", IndexName.DOCUMENTS, "*", message)
 
 
@@ -333,7 +332,7 @@ def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagree
         found, counted = held[file.collection, file.name], file.counts.get("captures", 0)
         if file.finished and found != counted:
             id = f"{file.collection}/{file.name}"
-            message = f"{counted} captures were imported, {found} are held"
+            message = f"{counted} captures were imported, {found} are in the archive"
             yield _wrong("ledger", IndexName.FILES, id, message)
 
 

@@ -38,7 +38,9 @@ def restore_backup(
     known = backups.names()
     if name not in known:
         newest = f"; the newest one there is {known[-1]}" if known else ""
-        raise UsageError(f"{backup} is no backup, PLACE/NAME as `nwx backup` prints it{newest}")
+        raise UsageError(
+            f"{backup} is not a backup; write PLACE/NAME as printed by `nwx backup`{newest}"
+        )
     backups.restore(name, verify, progress, replaced=replaced)
 
 
@@ -50,4 +52,4 @@ def checked(
         found = (one for one in check(engine, progress) if one.kind not in NO_FAULTS)
         wrong = [f"{one.index} {one.id}: {one.message}" for one in islice(found, _MOST_NAMED)]
     if wrong:
-        raise EngineError(f"the backup does not agree with itself ({'; '.join(wrong)})")
+        raise EngineError(f"the backup is inconsistent ({'; '.join(wrong)})")

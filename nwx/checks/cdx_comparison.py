@@ -242,24 +242,24 @@ class CdxComparison:
     ) -> tuple[Cause, str]:
         files = self._files.get(_file_name(one.line.filename), [])
         if there and not same:
-            return Cause.DIGEST, f"the archive has {there[0].digest} of that moment"
+            return Cause.DIGEST, f"the archive has {there[0].digest} at that time"
         lone = any(_is_revisit(capture) and not capture.digest for capture in same)
         if state.is_dated or lone:
             if lone or is_revisit_row(one.line) or any(map(_is_revisit, same)):
-                return Cause.ORIGINAL, "it is a revisit of what the archive does not hold"
+                return Cause.ORIGINAL, "its original is not in the archive"
             if not same and any(file.counts.get(EXCLUDED) for file in files):
                 return Cause.EXCLUDED, f"a list left it out of {one.line.filename}"
-            return Cause.UNDOCUMENTED, "its date is there, its document is not"
+            return Cause.UNDOCUMENTED, "its date is in the archive, its document is not"
         if same or (state.is_known and not files):
-            return Cause.UNDATED, "its date is not there"
+            return Cause.UNDATED, "its date is not in the archive"
         if files:
             errors = sum(file.counts.get("errors", 0) for file in files)
-            read = f"{one.line.filename} was read and gave no such capture"
+            read = f"{one.line.filename} was read, but has no such capture"
             return (
                 Cause.UNREAD,
                 f"{read}, but {errors:,} error{'' if errors == 1 else 's'}" if errors else read,
             )
-        return Cause.UNKNOWN, "the archive has nothing of that moment"
+        return Cause.UNKNOWN, "the archive has no capture of that time"
 
 
 def _inflated_bytes(path: str) -> int:
@@ -272,7 +272,7 @@ def _inflated_bytes(path: str) -> int:
 def _missing(one: _Wanted, state: _State, cause: Cause, message: str) -> Missing:
     line = one.line
     if state.is_known and not state.is_dated and is_browsed(one.url):
-        message += "; its document is there, from another moment"
+        message += "; its document is in the archive, with another date"
     digest = one.digest or line.digest
     place = text_or_empty(line.filename), number_or_none(line.offset)
     return Missing(cause, one.timestamp, digest, one.url, *place, message)

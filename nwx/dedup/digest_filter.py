@@ -75,7 +75,7 @@ class DigestFilter:
             line = stream.readline(_MOST_HEAD_BYTES)
         self.head = _head(line, path)
         if path.stat().st_size != len(line) + self.head.bits // 8:
-            raise FormatError(f"{path} is no whole filter of digests; copy it again")
+            raise FormatError(f"{path} is an incomplete digest filter; copy it again")
         self._bits = np.memmap(path, np.uint8, "r", offset=len(line))
 
     def has(self, digests: Sequence[bytes]) -> NDArray[np.bool_]:
@@ -119,7 +119,7 @@ def _head(line: bytes, path: Path) -> FilterHead:
             and 0 <= head.false_positive_rate <= 1
         )
     except (ValueError, TypeError, RecursionError) as error:
-        raise FormatError(f"{path} is no filter of digests: {error}") from error
+        raise FormatError(f"{path} is not a digest filter: {error}") from error
     if not good:
-        raise FormatError(f"{path} is no filter of digests that this nwx reads")
+        raise FormatError(f"{path} is not a digest filter of this version of nwx")
     return head

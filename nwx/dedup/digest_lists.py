@@ -163,7 +163,7 @@ def _read_list(path: Path) -> Iterator[Payload]:
         for number, line in enumerate(iter(lambda: stream.readline(_FIRST_BYTES), b""), 1):
             found = _LISTED.fullmatch(line)
             if found is None or found[1] <= before:
-                what = "is no line `digest bytes`" if found is None else "is not in order"
+                what = "is not a line `digest bytes`" if found is None else "is not in order"
                 raise FormatError(f"{path}:{number} {what}; export the digests again")
             before = found[1]
             yield before, int(found[2])

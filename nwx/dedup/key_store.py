@@ -32,7 +32,7 @@ def dedup_file_path(engine: str, given: Path | None = None) -> Path:
     """
     if given is None and is_server(engine):
         raise SettingsError(
-            "what crawlers write beside an archive on a server needs a file; "
+            "the keys of crawlers need a file if the archive is on a server; "
             "name one with --dedup-file"
         )
     return given or Path(engine) / DEDUP_FORM.name

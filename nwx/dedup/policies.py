@@ -97,9 +97,9 @@ def find_original(
         if problem:
             return FoundOriginal(None, problem)
         if capture.timestamp < earliest:
-            reason = reason or f"the original is of {capture.timestamp}, and too old"
+            reason = reason or f"the original is of {capture.timestamp}, which is too old"
         elif policy.original_there and not is_there(capture):
-            reason = reason or f"the file of the original, {capture.source_file}, has gone"
+            reason = reason or f"the file of the original, {capture.source_file}, is missing"
         else:
             return FoundOriginal(capture)
     return FoundOriginal(None, reason or f"no capture{where} holds this payload")

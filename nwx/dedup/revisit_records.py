@@ -82,7 +82,9 @@ def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
     handle.seek(start)
     record = stored_record(handle)
     if record.format != "warc":
-        raise FormatError(f"only WARC records become revisits, this is of an {record.format}")
+        raise FormatError(
+            f"only WARC records can become revisits, this is an {record.format} record"
+        )
     out = BytesIO()
     writer = WARCWriter(out, gzip=False, warc_version="WARC/1.1")
     revisit = writer.create_revisit_record(
@@ -114,7 +116,7 @@ def stored_record(handle: BinaryIO) -> ArcWarcRecord:
         raise FormatError(f"the stored record cannot be read: {str(error)[:100]}") from error
     if record is None or record.rec_type not in _WITH_PAYLOAD:
         found = "nothing" if record is None else f"{record.format} {record.rec_type}"
-        raise FormatError(f"a response or a resource is needed, this is {found}")
+        raise FormatError(f"expected a response or a resource, found {found}")
     return record
 
 
@@ -159,7 +161,9 @@ def prove(old: ArchiveSource, new: Path, find: Find) -> None:
     for was, now in pairs:
         if was is None or now is None or _identity(was) != _identity(now):
             found = now or was
-            raise FormatError(f"the capture at {found and found.source_file_offset} is another")
+            raise FormatError(
+                f"the capture at {found and found.source_file_offset} is a different one"
+            )
         if was.record_type == now.record_type:
             good = _stored(old.path, was) == _stored(str(new), now)
         else:
@@ -287,7 +291,9 @@ def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJour
         try:
             fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise SourceError(f"another process writes into {folder}; wait for it") from error
+            raise SourceError(
+                f"another process is writing to {folder}; wait for it to end"
+            ) from error
         stream.seek(0)
         first, *rest = stream.read().splitlines(keepends=True) or [b""]
         goes_on = first == plan

@@ -229,7 +229,7 @@ def _held_rows(engine: Engine, progress: ShowProgress) -> Iterator[CdxRow]:
     total = engine.count(IndexName.CAPTURES)
     for number, entry in enumerate(engine.scan(IndexName.CAPTURES)):
         if not number % _SHOWN_EVERY:
-            progress(WorkProgress("reading what is held", number, max(number, total)))
+            progress(WorkProgress("reading the archive", number, max(number, total)))
         yield CdxRow(
             urlkey=entry["urlkey"],
             timestamp=entry["timestamp"],

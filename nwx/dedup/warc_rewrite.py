@@ -117,7 +117,7 @@ def _tell(progress: ShowProgress, step: str, before: int, total: int, offset: in
 def _check_output(source: ArchiveSource, folder: Path, *, may_exist: bool) -> None:
     output = folder / Path(source.path).name
     if source.member or not Path(source.path).is_file():
-        raise SourceError(f"{source.name} is no local WARC file; unpack or fetch it first")
+        raise SourceError(f"{source.name} is not a local WARC file; unpack or fetch it first")
     if output.exists() and not may_exist:
         raise SourceError(f"{output} already exists; choose an empty folder for the new files")
 
@@ -259,7 +259,7 @@ def _revisit(place: WarcLocation, original: WarcLocation | None) -> bytes:
     if original is None:
         raise FormatError(f"no original of {place.digest} is in these files")
     if not _stands_alone(place):
-        raise FormatError("the record has no gzip member of its own; recompress the file first")
+        raise FormatError("the record is not a separate gzip member; recompress the file first")
     if payload_hash(place) != payload_hash(original):
         raise FormatError(
             f"the payload is not that of its original at {original.path} offset {original.offset}"

@@ -65,7 +65,7 @@ class JudgementIndex:
     def save_ranking(self, name: str, weights: Mapping[str, float]) -> Ranking:
         """Store a ranking; weights not given have their defaults."""
         if name in BUILT_IN or not 0 < len(name) <= 80 or not name.isprintable():
-            raise UsageError(f"a ranking cannot be called {name[:80]!r}; choose another name")
+            raise UsageError(f"{name[:80]!r} is not a valid ranking name; choose another name")
         ranking = ranking_of(weights)
         entry = {"id": _id("ranking", name), "kind": "ranking", "name": name}
         self._store.put([entry | {"weights": json.dumps(ranking.weights())}])
@@ -95,7 +95,7 @@ class JudgementIndex:
         for one in judgements:
             _check(one.query)
             if one.grade not in GRADES or not 0 < len(one.url) <= _MOST_URL:
-                raise UsageError(f"{one.url[:80]!r}: a grade is 0 to 3, of a URL")
+                raise UsageError(f"{one.url[:80]!r}: expected a URL and a grade from 0 to 3")
             id = _id("judgement", one.query, one.judge, url_of(one.url))
             entries.append({"id": id, "kind": "judgement", "at": at, **one._asdict()})
         for some in batches(entries, _AT_ONCE):
@@ -173,7 +173,7 @@ def _trec_row(parts: list[str]) -> tuple[str, str, str, str]:
         return topic_query(name), url, str(max(0, min(int(grade), GRADES[-1]))), ""
     except ValueError as error:
         shown = " ".join(parts)[:80]
-        raise UsageError(f"{shown!r} is no line of qrels: TOPIC 0 URL GRADE") from error
+        raise UsageError(f"{shown!r} is not a line of qrels: TOPIC 0 URL GRADE") from error
 
 
 def read_queries(path: Path) -> list[str]:
@@ -217,6 +217,6 @@ def read_run(path: Path) -> dict[str, list[str]]:
             name, _, url, _, score, _ = line.split()
             found[topic_query(name)].append((-float(score), url))
         except ValueError as error:
-            message = f"{path}: {line[:80]!r} is no line of a run: TOPIC Q0 URL RANK SCORE TAG"
+            message = f"{path}: {line[:80]!r} is not a line of a run: TOPIC Q0 URL RANK SCORE TAG"
             raise UsageError(message) from error
     return {query: [url for _, url in sorted(some)] for query, some in found.items()}

@@ -145,7 +145,7 @@ def checked_fields(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise UsageError.translated(
-                "there is no field %(name)s; choose of %(choices)s",
+                "there is no field %(name)s; choose from %(choices)s",
                 name=repr(name[:80]),
                 choices=", ".join(known),
             )

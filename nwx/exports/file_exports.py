@@ -88,7 +88,8 @@ def _note(folder: Path, note: dict[str, str]) -> None:
         text = path.read_bytes()
     if text != json.dumps(note).encode():
         raise SourceError.translated(
-            "%(path)s has files of another form, or of other access rules; name a new folder",
+            "%(path)s has files in another format, or made with other access rules; "
+            "name a new folder",
             path=folder,
         )
 

@@ -70,7 +70,7 @@ def push(
     some objects.
     """
     if not address.startswith(("http://", "https://")):
-        raise UsageError(f"{address!r} is no address of a Kibana; write http://HOST:5601")
+        raise UsageError(f"{address!r} is not the address of a Kibana; write http://HOST:5601")
     lines = as_lines(objects)
     within = f"/s/{quote(space, safe='')}" if space else ""
     with KibanaError.instead_of(requests.RequestException, f"no kibana answers at {address}"):
@@ -93,14 +93,14 @@ def _authorization(settings: ServerSettings) -> dict[str, str]:
 def _taken(address: str, answer: requests.Response) -> Pushed:
     if answer.status_code in (401, 403):
         raise KibanaError(
-            f"kibana at {address} does not let this user in ({answer.status_code}); "
+            f"kibana at {address} rejects this user ({answer.status_code}); "
             f"check --api-key, or --username and --password"
         )
     try:
         told = answer.json()
     except requests.JSONDecodeError as error:
         raise KibanaError(
-            f"{address} answered {answer.status_code} and what kibana does not: "
+            f"{address} answered {answer.status_code}, which is not an answer of kibana: "
             f"{answer.text[:200]!r}"
         ) from error
     if not isinstance(told, dict) or not told.get("success"):

@@ -80,7 +80,7 @@ def pack(
     packed, QueryError on an invalid query.
     """
     report = PackReport()
-    nothing = ErrorText("no capture is in the selection; there is nothing to pack")
+    nothing = ErrorText("the selection has no captures; there is nothing to pack")
     with _selected(engine, selection, report, progress, nothing) as catalogue:
         with whole_file(out) as stream, closing(WaczWriter(stream, datetime.now(UTC))) as wacz:
             records = RecordCopies(
@@ -308,7 +308,7 @@ def pack_warc(
     Raises the same errors as `pack`.
     """
     report = PackReport()
-    nothing = ErrorText("no capture is in the selection; there is nothing to write")
+    nothing = ErrorText("the selection has no captures; there is nothing to write")
     with _selected(engine, selection, report, progress, nothing) as catalogue:
         with whole_file(out) as stream:
             sink = HashedFile(stream)

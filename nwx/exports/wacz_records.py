@@ -132,7 +132,7 @@ def copied_record(source: ArchiveSource, handle: BinaryIO, capture: Capture) -> 
     if record is None:
         stored.close()
         raise FormatError.translated(
-            "no record is at its place; has the file changed since its import?"
+            "no record at its offset; has the file changed since its import?"
         )
     with record:
         yield from _compressed(_whole(record, capture))
@@ -178,9 +178,7 @@ def _exactly(stream: BinaryIO, length: int) -> Iterator[bytes]:
     while length > 0:
         block = stream.read(min(_BLOCK_BYTES, length))
         if not block:
-            raise FormatError.translated(
-                "the record ends %(length)s bytes before its end", length=length
-            )
+            raise FormatError.translated("the record is %(length)s bytes too short", length=length)
         length -= len(block)
         yield block
 
@@ -194,13 +192,15 @@ def _whole(record: io.BufferedReader, capture: Capture) -> Iterator[bytes]:
             line = record.readline(_MOST_HEAD_BYTES)
             head += line
             if not line or len(head) > _MOST_HEAD_BYTES:
-                raise FormatError.translated("the head of the record has no end")
+                raise FormatError.translated("the header of the record is not terminated")
         told = _LENGTH.search(head)
         length = int(told[1]) if told else 0
     else:
         told = _ARC_LENGTH.fullmatch(line)
         if told is None:
-            raise FormatError.translated("no record begins with %(line)s", line=repr(line[:40]))
+            raise FormatError.translated(
+                "%(line)s is not the start of a record", line=repr(line[:40])
+            )
         length = int(told[1])
         start = b"".join(_exactly(record, min(length, len(_HTTP))))
         head = _arc_record_head(capture, length, has_head=start.upper() == _HTTP) + start

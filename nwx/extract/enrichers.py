@@ -105,9 +105,9 @@ def check_enrichers(names: Iterable[str]) -> tuple[str, ...]:
     unknown = sorted(asked - {*enrichers, ALL, NONE})
     if unknown or (NONE in asked and len(asked) > 1):
         raise UsageError(
-            f"there is no enricher {unknown[0]!r}; choose of {', '.join(enrichers)}, or {ALL}"
+            f"there is no enricher {unknown[0]!r}; choose from {', '.join(enrichers)}, or {ALL}"
             if unknown
-            else f"{NONE} goes with no other enricher"
+            else f"{NONE} cannot be combined with other enrichers"
         )
     found = tuple(name for name in enrichers if name in asked or ALL in asked)
     for name in found:

@@ -59,7 +59,7 @@ def open_picture(payload: bytes) -> Image.Image:
         open_picture, accepts = Image.OPEN[form]
         if accepts is None or accepts(payload[:_PREFIX_BYTES]) is True:
             return open_picture(io.BytesIO(payload), "")
-    raise OSError("no format of pictures that browsers show")
+    raise OSError("not a picture format that browsers display")
 
 
 def exif_of(image: Image.Image) -> tuple[float | None, float | None, str]:

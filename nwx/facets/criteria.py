@@ -253,7 +253,7 @@ class _Depth(FixedValues):
 
     name = "depth"
     label = "Depth"
-    description = "the hyperlinks from the start page, as the crawler noted"
+    description = "the hyperlinks from the start page, as recorded by the crawler"
     example = "0..2"
     capture_field = "hops"
     facets_field = "depth"

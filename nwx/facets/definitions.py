@@ -85,7 +85,7 @@ class CriterionDefinition(ABC):
 
         The unknown value is in no span.
         """
-        raise UsageError.translated("%(name)s has no spans", name=self.name)
+        raise UsageError.translated("%(name)s does not support ranges", name=self.name)
 
     def span_to_filter(self, low: str, high: str) -> LiveFilter:
         """Return the condition on captures that their value is in a span."""
@@ -124,7 +124,7 @@ class FixedValues(CriterionDefinition):
             if value.lower() == plain:
                 return (value,)
         raise UsageError.translated(
-            "%(text)s is no %(name)s; use %(choices)s",
+            "%(text)s is not a valid %(name)s; use %(choices)s",
             text=repr(text[:80]),
             name=self.name,
             choices=", ".join(self.values),
@@ -134,7 +134,7 @@ class FixedValues(CriterionDefinition):
         value = super().parse_end(text)
         if value == UNKNOWN:
             raise UsageError.translated(
-                "%(unknown)s cannot be the end of a span of %(name)s",
+                "%(unknown)s cannot be the end of a range of %(name)s",
                 unknown=UNKNOWN,
                 name=self.name,
             )
@@ -151,7 +151,7 @@ class FixedValues(CriterionDefinition):
     def _place(self, value: str) -> int:
         if value not in self.values:
             raise UsageError.translated(
-                "%(value)s is none of %(choices)s",
+                "%(value)s is not one of %(choices)s",
                 value=repr(value),
                 choices=", ".join(self.values),
             )
@@ -194,7 +194,7 @@ class Periods(CriterionDefinition):
     def parse(self, text: str) -> tuple[str, ...]:
         if text != UNKNOWN and not self.form.fullmatch(text):
             raise UsageError.translated(
-                "%(text)s is no %(name)s; write %(written)s",
+                "%(text)s is not a valid %(name)s; write %(written)s",
                 text=repr(text[:80]),
                 name=self.name,
                 written=self.written,
@@ -204,7 +204,9 @@ class Periods(CriterionDefinition):
     def parse_end(self, text: str) -> str:
         if not self.form.fullmatch(text):
             raise UsageError.translated(
-                "%(text)s is no end of a span of %(name)s", text=repr(text[:80]), name=self.name
+                "%(text)s is not a valid end of a range of %(name)s",
+                text=repr(text[:80]),
+                name=self.name,
             )
         return text
 

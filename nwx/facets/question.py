@@ -46,10 +46,10 @@ FEATURES: dict[Feature, DescribedFeature] = {
         "Unique bytes", "bytes of the unique documents, each once", "bytes"
     ),
     Feature.AVERAGE_SIZE: DescribedFeature(
-        "Average size", "unique bytes a unique URL, as FacetRedux has it", "bytes"
+        "Average size", "unique bytes per unique URL, as in FacetRedux", "bytes"
     ),
     Feature.AVERAGE_DOCUMENT_SIZE: DescribedFeature(
-        "Average document", "unique bytes a unique document", "bytes"
+        "Average document", "unique bytes per unique document", "bytes"
     ),
     Feature.DUPLICATION_RATIO: DescribedFeature(
         "Duplication ratio", "bytes over unique bytes", "ratio"
@@ -303,7 +303,7 @@ def parse_conditions(texts: Sequence[str]) -> tuple[FacetCondition, ...]:
     """Return the conditions in texts; raises UsageError on invalid ones and too many."""
     if len(texts) > MAX_CONDITIONS:
         raise UsageError.translated(
-            "%(count)s conditions are given; at most %(most)s are taken",
+            "%(count)s conditions are given; at most %(most)s are allowed",
             count=len(texts),
             most=MAX_CONDITIONS,
         )
@@ -318,7 +318,7 @@ def parse_condition(text: str) -> FacetCondition:
     parts = _CONDITION.fullmatch(text)
     if not parts:
         raise UsageError.translated(
-            "%(text)s is no condition; write CRITERION=VALUE or CRITERION!=VALUE",
+            "%(text)s is not a condition; write CRITERION=VALUE or CRITERION!=VALUE",
             text=repr(text[:200]),
         )
     criterion, negated, rest = Criterion.named(parts[1]), parts[2] == "!=", parts[3].strip()
@@ -335,7 +335,7 @@ def parse_condition(text: str) -> FacetCondition:
     values = [one for value in written for one in definition.parse(value)]
     if len(values) > MAX_CONDITION_VALUES:
         raise UsageError.translated(
-            "%(criterion)s has %(count)s values; at most %(most)s are taken",
+            "%(criterion)s has %(count)s values; at most %(most)s are allowed",
             criterion=criterion,
             count=len(values),
             most=MAX_CONDITION_VALUES,

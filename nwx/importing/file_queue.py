@@ -175,5 +175,5 @@ def spooled(source: ArchiveSource, folder: Path, stopping: Callable[[], bool]) -
             while not stopping() and (chunk := theirs.read(_CHUNK_BYTES)):
                 ours.write(chunk)
     except OSError as error:
-        raise SourceError(f"standard input cannot be kept in {copy}: {error}") from error
+        raise SourceError(f"standard input cannot be saved in {copy}: {error}") from error
     return replace(source, path=str(copy), size=copy.stat().st_size)

@@ -275,7 +275,9 @@ class LateOutlinkWriter:
 
     def _unknown(self, recorded: RecordedOutlinks) -> ReadError:
         count = len(recorded.outlinks)
-        message = f"the archive lacks the capture that the {count:,} outlinks of the record are of"
+        message = (
+            f"the archive lacks the capture that the {count:,} outlinks of the record belong to"
+        )
         return ReadError(self._file, recorded.offset, "outlink", message)
 
 

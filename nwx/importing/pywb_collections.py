@@ -87,7 +87,7 @@ def _in_config(
         if "://" not in text and place.exists():
             archives.append(place)
         else:
-            left.append(f"archive_paths {text}: no folder or file of this machine")
+            left.append(f"archive_paths {text}: not a folder or file on this machine")
     index = one.get("index") or one.get("index_paths")
     if index and not archives:
         left.append(f"index {index}: captures without archive files; nwx cdx-load takes CDX files")

@@ -82,8 +82,8 @@ class SoleImport:
             if row.collection != _NO_COLLECTION and self._binds(row) and self._lives(row):
                 self.end()
                 raise EngineBusyError(
-                    f"an import without deduplication must be alone, and {_place(row)} imports "
-                    f"{row.name}; try again when it has ended"
+                    f"an import without deduplication must be the only one, and {_place(row)} "
+                    f"is importing {row.name}; try again when it has ended"
                 )
 
     def _binds(self, row: ClaimedFile) -> bool:
@@ -113,8 +113,8 @@ class SoleImport:
 
     def _busy(self, row: ClaimedFile) -> EngineBusyError:
         return EngineBusyError(
-            f"{_place(row)} imports without deduplication, during which nothing else may be "
-            f"imported; try again when it has ended"
+            f"{_place(row)} is importing without deduplication, and no other import may run; "
+            f"try again when it has ended"
         )
 
 

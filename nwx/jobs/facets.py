@@ -291,6 +291,4 @@ def _features(counts: _Counts, documents: _Counts, urls: _Counts) -> dict[str, A
 
 def _check(written: int, expected: int, noun: str) -> None:
     if written != expected:
-        raise JobError(
-            f"{written} rows were written where there are {expected} ({noun}); run again"
-        )
+        raise JobError(f"{written} rows were written instead of {expected} ({noun}); run again")

@@ -66,7 +66,9 @@ def read_link_rows(path: str, report: PieceReport) -> Iterator[pa.RecordBatch]:
     with _local(path) as local:
         documents = DocumentsFile(local)
         if not documents.notes.deduplicated:
-            raise SourceError(f"{path} was extracted with --no-dedup; links need it without")
+            raise SourceError(
+                f"{path} was extracted with --no-dedup; links need an extraction without it"
+            )
         rows: list[_Row] = []
         for number, notes in enumerate(documents.notes.files):
             for row in _FileRows(notes, report).read(documents, number):
@@ -192,7 +194,7 @@ class _FileRows:
                 recorded.offset,
                 "outlink",
                 f"the file lacks the capture that the {len(recorded.outlinks):,} outlinks "
-                "of the record are of; they are not counted",
+                "of the record belong to; they are not counted",
             )
             for recorded in unmet
         )

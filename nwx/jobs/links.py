@@ -52,13 +52,15 @@ def documents_inputs(arguments: Sequence[str]) -> list[str]:
     for argument in arguments:
         if is_address(argument):
             if not JobFolder(argument).exists(SUCCESS_NAME):
-                raise SourceError(f"{argument} has no {SUCCESS_NAME}: the job did not end")
+                raise SourceError(f"{argument} has no {SUCCESS_NAME}: the job did not finish")
             found += addresses_below(argument, lambda name: name.endswith(".parquet"))
         else:
             found += [str(path.absolute()) for path in documents_paths([argument])]
     for path in found:
         if not is_address(path) and not documents_notes(Path(path)).deduplicated:
-            raise SourceError(f"{path} was extracted with --no-dedup; links need it without")
+            raise SourceError(
+                f"{path} was extracted with --no-dedup; links need an extraction without it"
+            )
     return list(dict.fromkeys(found))
 
 

@@ -356,7 +356,7 @@ def open_output(
     if not folder.is_empty():
         found = _plan_of(folder)
         if found is None:
-            raise UsageError(f"{place} holds something that no job wrote; name a new folder")
+            raise UsageError(f"{place} contains something that no job wrote; name a new folder")
         if found["job"] != job:
             # It may be the input of this job.
             raise UsageError(

@@ -231,7 +231,7 @@ class PartWriter:
             written: set[str] = set()
             for value, some in groupby(self._by_value(batches), key=itemgetter(0)):
                 if value in written:
-                    raise JobError(f"rows of {self.by} {value} are not beside each other")
+                    raise JobError(f"rows of {self.by} {value} are not adjacent")
                 written.add(value)
                 rows += self._write((batch for _, batch in some), f"{self.by}={value}/{name}")
         yield pa.RecordBatch.from_pydict({"rows": [rows]}, schema=WRITTEN_SCHEMA)

@@ -161,14 +161,14 @@ def _check_java() -> None:
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
         raise JobError(
-            f"Spark needs Java {OLDEST_JAVA} or newer, and there is none; "
-            "install one, or name it in JAVA_HOME"
+            f"Spark needs Java {OLDEST_JAVA} or newer, and none is installed; "
+            "install one, or set JAVA_HOME"
         )
     version = java_version(Path(java).resolve().parent.parent)
     if version and version < OLDEST_JAVA:
         raise JobError(
             f"Spark needs Java {OLDEST_JAVA} or newer, and {java} is Java {version}; "
-            "name a newer one in JAVA_HOME"
+            "set JAVA_HOME to a newer one"
         )
 
 
@@ -217,7 +217,7 @@ def _version_message(text: str) -> str:
     found = _VERSIONS.search(text.replace("(", "").replace(")", "").replace("'", ""))
     told = f": {found[1]} there, {found[2]} here" if found else ""
     return (
-        f"the executors run another version of Python than this command{told}; "
+        f"the executors run a different version of Python{told}; "
         "name the same one with --conf spark.pyspark.python=…, or send this environment with "
         "--archives"
     )

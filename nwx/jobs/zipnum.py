@@ -100,7 +100,7 @@ class ShardWork:
         for batch in batches:
             lines: LineBatch = batch.column(0).to_pylist()
             if lines and {bisect_right(self.points, lines[at]) for at in (0, -1)} != {number}:
-                raise JobError(f"Spark brought lines of another shard to that of {number}")
+                raise JobError(f"Spark put lines of another shard into shard {number}")
             yield lines
 
 

@@ -30,7 +30,7 @@ class ArchiveLinks:
         table = self._index.table()
         if table is None:
             raise NotBuiltError.translated(
-                "the links of %(address)s were never inverted; run `nwx invert-links` first",
+                "the links of %(address)s are not inverted yet; run `nwx invert-links` first",
                 address=engine.address,
             )
         self.table = table

@@ -77,7 +77,7 @@ class InvertedLinks:
         self.folder = folder
         if not (folder / _SUCCESS_FILE).exists():
             raise SourceError.translated(
-                "%(folder)s is no whole output of `nwx spark links`: it has no %(file)s",
+                "%(folder)s is not a complete output of `nwx spark links`: it has no %(file)s",
                 folder=folder,
                 file=_SUCCESS_FILE,
             )
@@ -138,7 +138,7 @@ class InvertedLinks:
                 read += size
             if read != expected:
                 raise SourceError.translated(
-                    "%(path)s has %(read)s rows, its notes tell %(expected)s; %(advice)s",
+                    "%(path)s has %(read)s rows, its notes say %(expected)s; %(advice)s",
                     path=self.folder / name,
                     read=read,
                     expected=expected,
@@ -178,8 +178,8 @@ def write_loaded_part(
     documents = _same_documents(inverted, engine, states)
     if not len(documents) and inverted.notes.documents:
         raise SourceError.translated(
-            "the archive has no document as it is in %(folder)s; import what the links were "
-            "made of first (`nwx import --documents`)",
+            "the archive has none of the documents in %(folder)s; import what the links were "
+            "made from first (`nwx import --documents`)",
             folder=inverted.folder,
         )
     frames = {
@@ -251,8 +251,7 @@ def _without_repeated(links: pl.DataFrame, last: pl.DataFrame | None, folder: Pa
     targets = links["target"]
     if (targets < before["target"]).any():
         raise SourceError.translated(
-            "the links in %(folder)s are not in the order of the linked URLs; "
-            "run `nwx spark links` again",
+            "the links in %(folder)s are not sorted by linked URL; run `nwx spark links` again",
             folder=folder,
         )
     same = [links[name].eq_missing(before[name]) for name in links.columns]
@@ -267,7 +266,7 @@ def stretch_arrays(links: pl.DataFrame, ids: pl.Series) -> dict[str, Array]:
     """
     if (links["document"].bin.size() != ID_BYTES).any():
         raise SourceError.translated(
-            "a document's id has another length; run `nwx spark links` again"
+            "a document id has the wrong length; run `nwx spark links` again"
         )
     document = places_in(links["document"], ids)
     there = document != NOWHERE

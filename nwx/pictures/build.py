@@ -190,7 +190,7 @@ class _Build:
         there = [(path, capture, is_page) for path, capture, is_page in tasks if path]
         answers = iter(self._read(there))
         for path, _, _ in tasks:
-            yield next(answers) if path else "nobody knows where its file is"
+            yield next(answers) if path else "the location of its file is unknown"
 
     def _read(self, tasks: Sequence[tuple[str, Capture, bool]]) -> list[ReadAnswer]:
         """Return the answer to each task; if one kills its process, retry with halves."""
@@ -200,7 +200,7 @@ class _Build:
             self._pool.__exit__(None, None, None)  # its processes have ended
             self._pool = Pool(self._workers)
         if len(tasks) == 1:
-            return ["it ends the process that reads it"]
+            return ["it crashes the process that reads it"]
         middle = len(tasks) // 2
         return [*self._read(tasks[:middle]), *self._read(tasks[middle:])]
 

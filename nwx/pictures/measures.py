@@ -95,7 +95,9 @@ def hash_of_file(file: Path) -> int:
         )
     hash = measured(payload).hash
     if hash is None:
-        raise UsageError.translated("%(path)s is a plain area; nothing is like it", path=file)
+        raise UsageError.translated(
+            "%(path)s is a uniform area; nothing is similar to it", path=file
+        )
     return hash
 
 

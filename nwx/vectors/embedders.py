@@ -89,9 +89,9 @@ def serve_embedder(connection: "Connection[Any, Any]") -> None:
             embed = embed or _opened(task["setting"], task["dimensions"])
             vectors = np.asarray(embed(task["texts"]), dtype=np.float32)
             if vectors.ndim != 2 or len(vectors) != len(task["texts"]):
-                raise ValueError("not a vector of each text was answered")
+                raise ValueError("not every text got a vector")
             if not np.isfinite(vectors).all():
-                raise ValueError("vectors hold other things than numbers")
+                raise ValueError("vectors contain values that are not numbers")
             answer = _MADE + vectors.tobytes()
         except _FAILURES as error:
             answer = _FAILED + f"{type(error).__name__}: {error}"[:300].encode("utf-8", "replace")

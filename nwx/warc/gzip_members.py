@@ -241,7 +241,7 @@ class GzipMembers(Members):
                 return True
             if not raw.skip_zeros():
                 return False
-            self.faults.append(RecordFault(start, "gzip", "bytes that are no gzip member"))
+            self.faults.append(RecordFault(start, "gzip", "bytes that are not a gzip member"))
         return search_member(raw, GZIP_MAGIC, starts_gzip_record)
 
     def _piece(self) -> bytes:

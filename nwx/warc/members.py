@@ -66,7 +66,7 @@ class ZstdMembers(Members):
             start = raw.offset
             if not raw.skip_zeros():
                 return False
-            self.faults.append(RecordFault(start, "zstd", "bytes that are no zstd frame"))
+            self.faults.append(RecordFault(start, "zstd", "bytes that are not a zstd frame"))
         return search_member(raw, ZSTD_MAGIC, self.starts_record)
 
     def starts_record(self, raw: Raw) -> bool:

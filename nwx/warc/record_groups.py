@@ -260,7 +260,7 @@ class ExternalBodies:
             place = Path(os.path.realpath(folder / name))
             if place.is_relative_to(folder) and place != folder and place.exists():
                 return _open_below(folder, place.relative_to(folder))
-        raise SourceError(f"{_shown(name)} is no file in the folders named with --external")
+        raise SourceError(f"{_shown(name)} is not a file in the folders named with --external")
 
 
 def _open_below(folder: Path, path: Path) -> BinaryIO:
@@ -279,7 +279,7 @@ def _open_below(folder: Path, path: Path) -> BinaryIO:
     os.close(handle)
     if stat.S_ISREG(status.st_mode):
         raise SourceError(f"{_shown(str(path))} has more than {_MOST_BYTES} bytes")
-    raise SourceError(f"{_shown(str(path))} is no regular file")
+    raise SourceError(f"{_shown(str(path))} is not a regular file")
 
 
 def _place(record: Record) -> str:
@@ -292,7 +292,7 @@ def _place(record: Record) -> str:
     elif access.startswith("x-") and not name:
         name = _parameter(message, "path") or _parameter(message, "url")
     elif access not in _LOCAL_TYPES and not access.startswith("x-"):
-        raise SourceError(f"the access type {_shown(access)} is none of a local file")
+        raise SourceError(f"the access type {_shown(access)} is not that of a local file")
     return _path(name)
 
 
@@ -307,17 +307,17 @@ def _parameter(message: Message, name: str) -> str:
 def _path(name: str) -> str:
     """Return the path in a name that may be a `file:` URL."""
     if not name:
-        raise SourceError("its record names no file")
+        raise SourceError("its record has no file name")
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name):
         try:
             parts = urlsplit(name)
         except ValueError as error:
-            raise SourceError(f"{_shown(name)} is no address of a file") from error
+            raise SourceError(f"{_shown(name)} is not the address of a file") from error
         if parts.scheme.lower() != "file" or parts.netloc.lower() not in ("", "localhost"):
             raise SourceError(f"{_shown(name)} is not on this machine; nothing is fetched")
         name = unquote(parts.path)
     if "\0" in name or len(name) > _LONGEST_VALUE or _SURROGATE.search(name):
-        raise SourceError("its name is none that a file can have")
+        raise SourceError("its name is not a valid file name")
     return name
 
 

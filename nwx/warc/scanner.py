@@ -124,7 +124,7 @@ class Scanner:
                 offset = self._base
             head = self._head()
             if head is None:
-                self._fault(offset, "header", "what is here is no WARC or ARC record")
+                self._fault(offset, "header", "not a WARC or ARC record")
                 if self._ahead:
                     return
                 members.pos += 1  # otherwise the same position would be found again
@@ -186,7 +186,7 @@ class Scanner:
         length = head.length
         if length is None:
             self._fault(
-                record.offset, "length", "the record has no Content-Length that can be true"
+                record.offset, "length", "the Content-Length of the record is missing or invalid"
             )
             self._read_unbounded(record)
         elif length <= len(members.data) - members.pos and length <= self._keep:

@@ -279,7 +279,7 @@ def is_present(path: str) -> bool:
 
 def _check_regular(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise SourceError.translated("it is no regular file; what comes as a stream is read as -")
+        raise SourceError.translated("it is not a regular file; pass a stream as -")
 
 
 def _real(path: str) -> str:

@@ -111,7 +111,7 @@ def _inner(
     """Yield the members and errors of a WACZ inside a WACZ."""
     inner_name = f"{name}#{entry.name}"
     if len(outer) + 1 >= _MOST_DEPTH:
-        message = f"{_MOST_DEPTH} WACZ lie in each other; unpack them"
+        message = f"{_MOST_DEPTH} nested WACZ files; unpack them"
         yield ReadError(inner_name, None, "wacz", message)
         return
     try:
@@ -185,7 +185,7 @@ def _checked(entries: Sequence[ZipEntry]) -> Iterator[tuple[ZipEntry, str]]:
     last = {entry.name: entry for entry in wanted}
     for entry in sorted(wanted, key=lambda entry: entry.name):
         if last[entry.name] is not entry:
-            yield entry, "another entry further back has the same name; only that is read"
+            yield entry, "a later entry has the same name; only that one is read"
         elif entry in overlapping:
             yield entry, "its bytes overlap those of another entry"
         else:
@@ -210,15 +210,15 @@ def _refusal(entry: ZipEntry) -> str:
     """Return the reason to refuse an entry, "" if it is read."""
     name = entry.name
     if ".." in name.split("/") or name.startswith("/") or "\\" in name:
-        return "its name leads out of the WACZ"
+        return "its name points outside the WACZ"
     if not (name.startswith(_FOLDER) or _WACZ.search(name)):
-        return "it lies outside of the folder archive/"
+        return "it is outside the folder archive/"
     if entry.is_encrypted:
         return "it is encrypted"
     if entry.method not in METHODS:
-        return f"its compression method {entry.method} is not read"
+        return f"its compression method {entry.method} is not supported"
     if not is_within(entry):
-        return "its place is not in the WACZ"
+        return "its offset is outside the WACZ"
     if not is_possible(entry):
         return f"{entry.stored_bytes} bytes cannot unpack to {entry.bytes}"
     return ""
@@ -249,7 +249,7 @@ class _Package:
             return
         wanted = _digest(told)
         if wanted and _digest_of(wanted, raw) != wanted:
-            yield "digest", f"its {_PACKAGE} is not the one whose digest {_PACKAGE_DIGEST} tells"
+            yield "digest", f"its {_PACKAGE} does not match the digest in {_PACKAGE_DIGEST}"
         missing = []
         for resource in resources if isinstance(resources, list) else ():
             if not isinstance(resource, dict):
@@ -314,7 +314,7 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     try:
         found = json.loads(raw) if raw else {}
     except (ValueError, RecursionError) as error:
-        raise FormatError.translated("it is no JSON: %(reason)s", reason=error) from error
+        raise FormatError.translated("it is not JSON: %(reason)s", reason=error) from error
     return found if isinstance(found, dict) else {}
 
 

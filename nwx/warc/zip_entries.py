@@ -63,7 +63,7 @@ def read_entries(handle: BinaryIO) -> list[ZipEntry]:
             directory = archive.start_dir
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
         raise FormatError.translated(
-            "it is no zip file that can be read: %(reason)s", reason=error
+            "it is not a readable ZIP file: %(reason)s", reason=error
         ) from error
     ends = _ends([info.header_offset for info in found], directory)
     return [_entry(info, ends[info.header_offset]) for info in found]

@@ -198,9 +198,7 @@ def _inflated(data: bytes, place: str) -> Iterator[bytes]:
         if piece:
             yield piece
         elif not decoder.eof and decoder.needs_input:
-            raise FormatError(
-                f"{place}: the gzip member is cut off; the index tells a wrong length"
-            )
+            raise FormatError(f"{place}: the gzip member is cut off; the index has a wrong length")
 
 
 class BlockIndex:

@@ -165,7 +165,7 @@ def _header_fault(line: bytes) -> str:
     if layout.letters[:2] in ("Nb", "Ab") and layout.delimiter == " ":
         return ""
     return (
-        f"the header tells fields {layout.letters!r} between {layout.delimiter!r};"
+        f"the header has fields {layout.letters!r} separated by {layout.delimiter!r};"
         " an index needs lines that begin with urlkey, blank, timestamp"
     )
 
@@ -221,7 +221,7 @@ def build_cluster(
     if found := recover(folder) or finished_work(folder, plan):
         return record_from_json(ClusterBuildReport, found)
     if any(folder.glob("*.idx")):
-        raise UsageError(f"{folder} has a cluster already; merge into it, or name another folder")
+        raise UsageError(f"{folder} already has a cluster; merge into it, or name another folder")
     report = ClusterBuildReport()
     with work_folder(folder, plan) as work:
         with Workers(work, sources, resources, progress) as workers:

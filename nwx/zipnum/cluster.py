@@ -49,7 +49,7 @@ class ClusterPlaces:
 
         Raises SourceError with the fault of the last one.
         """
-        failure = SourceError(f"{self.index}: nothing tells where the part {part!r} is")
+        failure = SourceError(f"{self.index}: the location of the part {part!r} is unknown")
         for path in self.locations.get(part) or (part, f"{part}.gz"):
             try:
                 return self._open(self._resolved(path, part))
@@ -65,7 +65,9 @@ class ClusterPlaces:
             return {}  # parts are then files next to the index, as in Common Crawl
         try:
             if stored.size > _MOST_LOCATIONS_BYTES:
-                raise SourceError(f"{stored.name} has {stored.size} bytes; that is no .loc file")
+                raise SourceError(
+                    f"{stored.name} has {stored.size} bytes, too many for a .loc file"
+                )
             return parse_locations(stored.read(0, stored.size))
         finally:
             stored.close()
@@ -87,7 +89,7 @@ class ClusterPlaces:
         if not good:
             raise SourceError(
                 f"{self.index}: the part {part!r} is at {path!r}, outside the cluster's folder;"
-                " allow that place, or move the file beside the index"
+                " allow that place, or move the file next to the index"
             )
         return place
 
@@ -115,7 +117,7 @@ class WaczPlaces:
     def open(self, part: str) -> StoredBytes:
         """Open the file of the blocks; raises SourceError if that fails."""
         if not re.fullmatch(r"[\w.-]+", part):
-            raise SourceError(f"{self._path}: the part {part!r} is no name of a file in indexes/")
+            raise SourceError(f"{self._path}: the part {part!r} is not a file name in indexes/")
         return StoredZipEntry(self._path, f"indexes/{part}")
 
 
@@ -196,7 +198,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         if len(data) < block.length:
             raise FormatError(
                 f"{self._place(block)}: the file ends {block.length - len(data)} bytes before"
-                " the block does; the cluster is half written, or its index is of other files",
+                " the block does; the cluster is incomplete, or its index belongs to other files",
                 block.part,
                 block.offset,
             )

@@ -82,7 +82,7 @@ def merge_lines(
     report = MergeReport()
     with work_folder(index.parent, plan) as work, open_cluster(index) as cluster:
         if cluster.index.part:
-            raise UsageError(f"{index} has the form of WACZ files; convert it first")
+            raise UsageError(f"{index} has the format of WACZ files; convert it first")
         groups = list(_groups(cluster))
         if not groups:
             groups = [_first_group(cluster)]
@@ -110,7 +110,7 @@ def _groups(cluster: Cluster) -> Iterator[_Group]:
             grouped[-1][1].append(block)
             continue
         if block.part in seen:
-            raise FormatError(f"{cluster.name}: the blocks of {block.part} are not together")
+            raise FormatError(f"{cluster.name}: the blocks of {block.part} are not adjacent")
         seen.add(block.part)
         if grouped and _reaches(cluster, grouped[-1][1][-1], block.key):
             grouped[-1][0].append(block.part)
@@ -133,7 +133,7 @@ def _first_group(cluster: Cluster) -> _Group:
     if any(sizes.values()):
         raise UsageError(
             f"{cluster.name} has no lines, though its data files have;"
-            " make it anew with nwx zipnum repair"
+            " rebuild it with nwx zipnum repair"
         )
     return _Group(0, tuple(sizes), (), b"", None)
 

@@ -100,7 +100,7 @@ def _locked(folder: Path) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise SourceError(f"another process works on {folder}; wait for it") from error
+            raise SourceError(f"another process is working on {folder}; wait for it") from error
         yield work
 
 
@@ -224,7 +224,7 @@ def to_wacz_form(cluster: Cluster, folder: Path) -> Converted:
     """
     data, index = folder / WACZ_DATA, folder / WACZ_INDEX
     if data.exists() or index.exists():
-        raise UsageError(f"{folder} has an index already; name another folder")
+        raise UsageError(f"{folder} already has an index; name another folder")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     blocks = offset = 0
@@ -250,7 +250,7 @@ def to_cluster(cluster: Cluster, folder: Path) -> Converted:
     """
     recover(folder)
     if any(folder.glob("*.idx")):
-        raise UsageError(f"{folder} has a cluster already; name another folder")
+        raise UsageError(f"{folder} already has a cluster; name another folder")
     name, part = data_name(0), part_name(0)
     with work_folder(folder, {"convert": cluster.name}) as work:
         with shard_writer(work, name, part, 1) as writer:

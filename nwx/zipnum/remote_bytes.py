@@ -114,7 +114,7 @@ class Address(StoredBytes):
         try:
             total = self._ask(0, 1)[1].rpartition("/")[2]
             if not total.isdigit():
-                raise SourceError(f"{address} does not say how large it is")
+                raise SourceError(f"{address} does not report its size")
         except SourceError:
             self._session.close()
             raise
@@ -151,13 +151,13 @@ class Address(StoredBytes):
                 place = answer.headers["Location"]
                 raise SourceError(f"{self.name} has moved to {place}; name that address")
             if answer.status_code != _PARTIAL:
-                word = "gives no ranges" if answer.ok else "cannot be read"
+                word = "does not support ranges" if answer.ok else "cannot be read"
                 raise SourceError(f"{self.name} {word}: HTTP {answer.status_code}")
             content = bytearray()
             for piece in answer.iter_content(_PIECE_BYTES):
                 content += piece
                 if len(content) > length:
-                    raise SourceError(f"{self.name} sends more than the {length} bytes asked")
+                    raise SourceError(f"{self.name} sent more than the {length} bytes requested")
             return bytes(content), answer.headers.get("Content-Range", "")
 
     def close(self) -> None:

@@ -112,7 +112,7 @@ def _data_files(folder: Path, index: Path, missing: list[str]) -> dict[str, Path
         if not missing:
             raise SourceError(f"{folder} has no data files of a cluster")
         raise SourceError(
-            f"{folder}: the data file of {missing[0]!r} is not to be found; put it beside the index"
+            f"{folder}: the data file of {missing[0]!r} is missing; put it next to the index"
         )
     return files | beside
 
@@ -148,7 +148,7 @@ def _named(index: Path) -> list[str]:
     try:
         found = BlockIndex(stored)
         if found.part:
-            raise UsageError(f"{index} has the form of WACZ files; convert it first")
+            raise UsageError(f"{index} has the format of WACZ files; convert it first")
         parts: dict[str, None] = {}
         for offset, line in found.lines():
             try:

@@ -141,7 +141,7 @@ def read_splits(path: Path) -> list[bytes]:
     points = [block_key(line.rstrip(b"\r")) for line in content.split(b"\n") if line.strip()]
     for number, (one, other) in enumerate(pairwise(points), 2):
         if one >= other:
-            raise UsageError(f"{path}: split point {number} is not behind the one before")
+            raise UsageError(f"{path}: split point {number} is not after the previous one")
     return points
 
 

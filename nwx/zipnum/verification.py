@@ -106,12 +106,12 @@ def _verify_index(cluster: Cluster, report: VerifyReport) -> dict[str, list[ZipN
             report.add(ClusterFault("index", cluster.name, offset, str(error)))
             continue
         if block.key < before:
-            message = f"line {number} is before the one above it; lookups pass it by"
+            message = f"line {number} sorts before the previous one; lookups miss it"
             report.add(ClusterFault("index", cluster.name, offset, message))
         before = max(before, block.key)
         if not cluster.index.part and block.lineno != number:
             found = "no line number" if block.lineno is None else f"line number {block.lineno}"
-            message = f"{found} where {number} is due; pywb pages wrongly"
+            message = f"{found} instead of {number}; pywb pages wrongly"
             report.add(ClusterFault("lineno", cluster.name, offset, message))
         parts.setdefault(block.part, []).append(block)
     return parts
@@ -121,7 +121,7 @@ def _verify_named(cluster: Cluster, parts: Collection[str], report: VerifyReport
     """Check for data files that the index does not name."""
     for part, size in cluster.data_beside(parts).items():
         if size:
-            message = f"{size} bytes that no line of the index tells of"
+            message = f"{size} bytes that are not in the index"
             report.add(ClusterFault("offset", part, 0, message))
 
 
@@ -131,17 +131,17 @@ def _verify_folder(
     """Check the files next to the index."""
     index = Path(cluster.name.partition("#")[0])
     if (index.parent / WORK).exists():
-        message = "a command did not come to its end; give it again"
+        message = "a command did not finish; run it again"
         report.add(ClusterFault("unfinished", str(index.parent / WORK), None, message))
     if cluster.index.part:
         return
     loc = index.with_suffix(LOC)
     if not loc.exists():
-        message = "there is none; pywb cannot open the cluster without it"
+        message = "it is missing; pywb cannot open the cluster without it"
         report.add(ClusterFault("loc", str(loc), None, message))
         return
     for part in parts.keys() - cluster.places.locations.keys():
-        report.add(ClusterFault("loc", str(loc), None, f"it does not tell where {part!r} is"))
+        report.add(ClusterFault("loc", str(loc), None, f"it has no location for {part!r}"))
     summary = index.with_suffix(".summary")
     if index.suffix == ".idx" and summary.exists() and summary.read_bytes() != index.read_bytes():
         report.add(ClusterFault("summary", str(summary), None, "it is not the same as the .idx"))
@@ -180,7 +180,7 @@ def _verify_offsets(
             report.add(ClusterFault("offset", part, min(block.offset, expected), message))
         expected = max(expected, block.offset + block.length)
     if size > expected:
-        message = f"{size - expected} bytes behind the last block of the index"
+        message = f"{size - expected} bytes after the last block of the index"
         report.add(ClusterFault("offset", part, expected, message))
 
 
@@ -214,11 +214,11 @@ def _block_faults(
         yield "key", f"it begins with {lines[0][:_SHOWN_BYTES]!r}, the index says {block.key!r}"
     at = next((at for at, pair in enumerate(pairwise(lines), 2) if gt(*pair)), None)
     if at is not None:
-        yield "order", f"line {at} of the block is before the one above it"
+        yield "order", f"line {at} of the block sorts before the previous one"
     if block.digest and block.digest != f"sha256:{hashlib.sha256(data).hexdigest()}":
-        yield "digest", "its bytes do not fit the digest in the index"
+        yield "digest", "its bytes do not match the digest in the index"
 
 
 def _disorder(file: str, block: ZipNumBlock, line: bytes) -> ClusterFault:
-    message = f"{line[:_SHOWN_BYTES]!r} comes behind a line that is greater"
+    message = f"{line[:_SHOWN_BYTES]!r} comes after a greater line"
     return ClusterFault("order", file, block.offset, message)

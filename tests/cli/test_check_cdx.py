@@ -64,7 +64,7 @@ def test_a_file_that_was_not_imported(nwx: Nwx, tmp_path: Path, warc: Path) -> N
     [first] = [one for one in report["first"] if one["cause"] == "not-imported"]
     assert first["timestamp"] == "20250101000000"
     assert first["message"] == (
-        "other.warc.gz is not in the archive; its document is there, from another moment"
+        "other.warc.gz is not in the archive; its document is in the archive, with another date"
     )
 
 
@@ -103,7 +103,7 @@ def test_records_that_could_not_be_read(nwx: Nwx, tmp_path: Path, warc: Path) ->
     nwx("import", warc)
     out = nwx("check", "--cdx", cdx, code=1).out
     assert f"unread: 20220101000000 {PAGES[2].digest} {URL}: crawl.warc.gz was read" in out
-    assert "gave no such capture, but 1 error" in out
+    assert "has no such capture, but 1 error" in out
 
 
 def test_another_digest_at_the_same_moment(nwx: Nwx, warc: Path, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_another_digest_at_the_same_moment(nwx: Nwx, warc: Path, tmp_path: Path)
     cdx.write_text(f"org,example)/ 20200101000000 {URL} text/html 200 {'C' * 32} - - 5 5 -\n")
     report = compared(nwx, "--cdx", cdx)
     assert report["missing"] == {"digest": 1}
-    assert report["first"][0]["message"] == f"the archive has {PAGES[0].digest} of that moment"
+    assert report["first"][0]["message"] == f"the archive has {PAGES[0].digest} at that time"
 
 
 def test_lines_without_digest_and_with_other_spellings_are_found(

@@ -89,7 +89,7 @@ def test_a_failure_leaves_the_output_as_it_was(cdx: Path, tmp_path: Path) -> Non
     cdx.write_bytes(_lines() + b"broken\n")
     done = _run(cdx, "-o", output, "--strict")
     assert done.returncode == 1
-    assert f"nwx: {cdx}:5: 1 fields; 7, 9, 10, 11, 14" in done.stderr.decode()
+    assert f"nwx: {cdx}:5: 1 fields; expected 7, 9, 10, 11, 14" in done.stderr.decode()
     assert output.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.cdx", "out.dup"]
 

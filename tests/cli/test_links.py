@@ -43,7 +43,7 @@ def test_links_have_to_be_inverted_first(linked: Nwx) -> None:
 
 def test_links_that_were_inverted_elsewhere_are_loaded(linked: Nwx, tmp_path: Path) -> None:
     ran = linked("invert-links", "--from", tmp_path, code=1)
-    assert f"{tmp_path} is no whole output of `nwx spark links`" in ran.err
+    assert f"{tmp_path} is not a complete output of `nwx spark links`" in ran.err
     with open_engine(Settings(str(tmp_path / "archive")), read_only=True) as engine:
         ids = [str(entry["id"]) for entry in engine.scan(IndexName.DOCUMENTS)]
         write_inverted(tmp_path / "links", list(engine.documents(ids).values())[:3])

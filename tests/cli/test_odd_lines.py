@@ -77,5 +77,5 @@ def test_no_command_makes_a_collection_of_such_a_name(nwx: Nwx, tmp_path: Path, 
     path.write_bytes(GOOD)
     for command in ("import", "cdx-load", "add-dates"):
         ran = nwx(command, "--collection", name, path, code=2)
-        assert "no name for a collection" in ran.err
+        assert "not a valid collection name" in ran.err
         assert len(ran.err) < 500

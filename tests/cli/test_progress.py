@@ -100,7 +100,7 @@ CRAWL = [
 STEPS = {
     "cdx crawl.warc.gz": "reading: ",
     "cdx --beside crawl.warc.gz": "reading: ",
-    "dedup-cdx crawl.cdx --against archive": "reading what is held: ",
+    "dedup-cdx crawl.cdx --against archive": "reading the archive: ",
     "revisits crawl.cdx": "reading: ",
     "savings crawl.cdx": "reading: ",
     "dedup-warc -e list -o new crawl.warc.gz": "writing: ",

@@ -43,13 +43,13 @@ def test_broken_lines_are_told_and_the_rest_is_built(nwx: Nwx, tmp_path: Path) -
 
 def test_wrong_use(nwx: Nwx, cluster: Path, tmp_path: Path) -> None:
     again = nwx("zipnum", "build", cluster, tmp_path / "in.cdxj", code=2)
-    assert "has a cluster already; merge into it" in again.err
+    assert "already has a cluster; merge into it" in again.err
     assert "nothing to read" in nwx("zipnum", "build", tmp_path / "new", code=2).err
     missing = nwx("zipnum", "build", tmp_path / "new", tmp_path / "none.cdxj", code=1)
     assert "none.cdxj cannot be opened" in missing.err
     (tmp_path / "splits").write_text("b\na\n")
     unordered = ("build", tmp_path / "new", tmp_path / "in.cdxj", "--splits", tmp_path / "splits")
-    assert "split point 2 is not behind" in nwx("zipnum", *unordered, code=2).err
+    assert "split point 2 is not after" in nwx("zipnum", *unordered, code=2).err
     assert "no .idx files" in nwx("zipnum", "get", tmp_path, "http://a.org/", code=1).err
 
 

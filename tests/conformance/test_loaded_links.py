@@ -81,6 +81,6 @@ def test_links_of_other_documents_are_refused(
 ) -> None:
     engine.write(page("http://here.test/", ["http://x/"]))
     [elsewhere] = page("http://there.test/", ["http://x/"]).documents
-    with pytest.raises(SourceError, match="import what the links were made of first"):
+    with pytest.raises(SourceError, match="import what the links were made from first"):
         load(engine, open_archive, write_inverted(tmp_path / "links", [elsewhere]))
     assert engine.inlink_index().current() is None

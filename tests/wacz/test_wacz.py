@@ -98,7 +98,7 @@ def test_urls_come_from_a_file_or_standard_input(archive: Path, tmp_path: Path) 
 def test_wrong_use_is_told(archive: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.wacz"
     assert "--from" in ask(archive, "--help").out
-    assert "no capture is in the selection" in ask(archive, out, "absentword", code=1).err
+    assert "the selection has no captures" in ask(archive, out, "absentword", code=1).err
     assert "cannot be read" in ask(archive, out, "--urls", tmp_path / "none", code=1).err
     (tmp_path / "empty").write_text("\n")
     assert "has no URLs" in ask(archive, out, "--urls", tmp_path / "empty", code=2).err

@@ -280,11 +280,11 @@ FEATURE_WORDS: dict[Feature, tuple[LazyString, LazyString]] = {
     ),
     Feature.AVERAGE_SIZE: (
         lazy_gettext("Average size"),
-        lazy_gettext("unique bytes a unique URL, as FacetRedux has it"),
+        lazy_gettext("unique bytes per unique URL, as in FacetRedux"),
     ),
     Feature.AVERAGE_DOCUMENT_SIZE: (
         lazy_gettext("Average document"),
-        lazy_gettext("unique bytes a unique document"),
+        lazy_gettext("unique bytes per unique document"),
     ),
     Feature.DUPLICATION_RATIO: (
         lazy_gettext("Duplication ratio"),

@@ -257,5 +257,5 @@ def hash_of_image(payload: bytes) -> int:
         except FormatError as error:
             raise UsageError(error.text) from error
     if hash is None:
-        raise UsageError(ErrorText("the image is a plain area; nothing is like it"))
+        raise UsageError(ErrorText("the image is a uniform area; nothing is similar to it"))
     return hash

@@ -49,7 +49,7 @@ def text(arguments: Arguments, name: str, limit: int = MAX_VALUE) -> str:
 def _short(name: str, value: str, most: int) -> str:
     if len(value) > most:
         raise UsageError.translated(
-            "%(name)s has %(length)s characters; at most %(most)s are taken",
+            "%(name)s has %(length)s characters; at most %(most)s are allowed",
             name=name,
             length=len(value),
             most=most,
@@ -64,7 +64,7 @@ def different(
     values = tuple(dict.fromkeys(value for value in given if value))
     if len(values) > most:
         raise UsageError.translated(
-            "%(name)s is given %(times)s times; at most %(most)s are taken",
+            "%(name)s is given %(times)s times; at most %(most)s are allowed",
             name=name,
             times=len(values),
             most=most,

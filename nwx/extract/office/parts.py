@@ -195,7 +195,7 @@ def read_xml(parts: Parts, name: str, handler: XmlHandler) -> None:
         if name in parts:
             parser.Parse(b"", True)
     except expat.ExpatError as error:
-        parts.problems.append(f"office: {name} is no well-formed XML: {error}")
+        parts.problems.append(f"office: {name} is not well-formed XML: {error}")
     except _DeclaredEntityError:
         parts.problems.append(f"office: {name} declares entities, the rest was left out")
     except RecursionError:

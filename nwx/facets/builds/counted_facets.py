@@ -80,7 +80,7 @@ class CountedFacets:
         self._folder = folder
         if not (folder / SUCCESS_FILE).exists():
             raise SourceError(
-                f"{folder} is no whole output of `nwx spark facets`: it has no {SUCCESS_FILE}"
+                f"{folder} is not a complete output of `nwx spark facets`: it has no {SUCCESS_FILE}"
             )
         found = self._json(COUNTED_NOTES)
         if not isinstance(found, dict) or found.get("format") != COUNTED_FORMAT:

@@ -119,7 +119,7 @@ def documents_notes(path: Path) -> DocumentsNotes:
     except (OSError, pl.exceptions.PolarsError) as error:
         raise SourceError(f"{path} cannot be read: {_first_line(error)}") from error
     if found is None:
-        raise SourceError(f"{path} is no documents file, as `nwx spark extract` writes them")
+        raise SourceError(f"{path} is not a documents file of `nwx spark extract`")
     with SourceError.instead_of(ValueError, f"the notes of {path} cannot be read"):
         notes = json.loads(found)
     return DocumentsNotes.from_json(notes, str(path))
@@ -167,7 +167,7 @@ class DocumentsFile:
         except (OSError, pl.exceptions.PolarsError) as error:
             raise SourceError(f"{self.path} cannot be read: {_first_line(error)}") from error
         if len(found) != count:
-            raise SourceError(f"{self.path} has fewer rows than its notes tell; extract it again")
+            raise SourceError(f"{self.path} has fewer rows than its notes say; extract it again")
         return found
 
 
@@ -321,12 +321,12 @@ def extracted_sources(arguments: Iterable[str]) -> ExtractedSources:
         (one, here), (other, there) = list(collections.items())[:2]
         raise UsageError(
             f"these documents are of several collections ({one} in {here}, {other} in {there}); "
-            "import those of each collection by a command of its own"
+            "import each collection with a separate command"
         )
     if len(ways) > 1:
         raise UsageError(
             f"{ways[False]} was extracted with --no-dedup and {ways[True]} without; "
-            "import them by two commands"
+            "import them with two commands"
         )
     return ExtractedSources(next(iter(collections)), next(iter(ways)), sources)
 
@@ -369,13 +369,13 @@ def documents_paths(arguments: Iterable[str]) -> Iterator[Path]:
         elif path.exists():
             yield path
         else:
-            raise SourceError(f"{argument} is not there; name the output of `nwx spark extract`")
+            raise SourceError(f"{argument} does not exist; name the output of `nwx spark extract`")
 
 
 def _below(folder: Path) -> list[Path]:
     if not (folder / SUCCESS_NAME).exists():
         raise SourceError(
-            f"{folder} has no {SUCCESS_NAME}: the job that wrote it did not end; run it again"
+            f"{folder} has no {SUCCESS_NAME}: the job that wrote it did not finish; run it again"
         )
     found = sorted(path for path in folder.rglob(f"*{_ENDING}") if path.is_file())
     if not found:

@@ -137,7 +137,7 @@ def test_a_chart_that_takes_too_long_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_whoever_would_wait_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "_WAIT_SECONDS", 0.01)
-    with pictures._slot(), pictures._slot(), pytest.raises(DrawingBusyError, match="ask again"):
+    with pictures._slot(), pictures._slot(), pytest.raises(DrawingBusyError, match="try again"):
         draw_picture(_sized("bars", ROWS[3:]), fields.config("light"), "svg")
     assert draw_picture(_sized("bars", []), fields.config("light"), "svg")
 

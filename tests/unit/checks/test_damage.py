@@ -142,7 +142,7 @@ ROWS: dict[str, tuple[Damaging, str]] = {
         "dates .*sum",
     ),
     "dates deleted": (sql("DELETE FROM dates WHERE num = 1"), "dates .*has no key"),
-    "a collection": (sql("UPDATE collections SET name = 'x'"), "dates lacks its capture"),
+    "a collection": (sql("UPDATE collections SET name = 'x'"), "its capture is missing in dates"),
     "an id": (sql("UPDATE ids SET id = x'00' WHERE num = 1"), "registry differs|id is not"),
     "an id deleted": (sql("DELETE FROM ids WHERE num = 1"), "has no id"),
     "a document deleted": (sql("DELETE FROM documents WHERE num = 1"), "documents .*counter"),

@@ -79,7 +79,7 @@ def test_types(told: str, policy: Policy, found: bool) -> None:
 def test_originals_that_are_too_old() -> None:
     assert ask(Policy(max_age_days=1096)).original == CAPTURES[1]
     answer = ask(Policy(max_age_days=1095))
-    assert answer == FoundOriginal(None, "the original is of 20120101000000, and too old")
+    assert answer == FoundOriginal(None, "the original is of 20120101000000, which is too old")
     assert ask(Policy(max_age_days=1e18)).original == CAPTURES[1], "older than time"
 
 
@@ -88,7 +88,7 @@ def test_originals_whose_file_has_gone() -> None:
     assert ask(policy).original == CAPTURES[1]
     assert ask(policy, gone=("new.warc.gz",)).original == CAPTURES[0]
     answer = ask(policy, gone=("new.warc.gz", "old.warc.gz"))
-    assert answer.reason == "the file of the original, new.warc.gz, has gone"
+    assert answer.reason == "the file of the original, new.warc.gz, is missing"
     assert ask(Policy(), gone=("new.warc.gz",)).original == CAPTURES[1], "if nobody looks"
 
 

@@ -162,7 +162,7 @@ def test_records_that_share_a_gzip_member_stay(tmp_path: Path) -> None:
     (done,) = rewrite(sources(one_member), after_first_date, tmp_path / "new")
     assert done.revisits == 0
     assert {e.message for e in done.left} == {
-        "the record has no gzip member of its own; recompress the file first"
+        "the record is not a separate gzip member; recompress the file first"
     }
 
 
@@ -202,7 +202,7 @@ def test_an_original_may_lie_in_an_arc_which_stays_as_it_is(tmp_path: Path) -> N
     first, second = rewrite(sources(arc, warc), after_first_date, tmp_path / "new")
     assert Path(first.output).read_bytes() == arc.read_bytes()
     assert [error.message for error in first.left] == [
-        "only WARC records become revisits, this is of an arc"
+        "only WARC records can become revisits, this is an arc record"
     ]
     assert (second.revisits, second.left) == (2, ())
     assert captures(Path(second.output))[0].refers_to_timestamp == "20200101000000"

@@ -42,7 +42,7 @@ def test_runs_are_written_and_read(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("\n".join(run_lines("default", results)))
     assert read_run(tmp_path / "run") == results
     (tmp_path / "wrong").write_text("x Q0 a 1 best me\n")
-    with pytest.raises(UsageError, match="no line of a run"):
+    with pytest.raises(UsageError, match="not a line of a run"):
         read_run(tmp_path / "wrong")
 
 

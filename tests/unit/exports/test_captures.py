@@ -95,5 +95,5 @@ def test_whole_hits_and_urls_need_no_fields() -> None:
 
 def test_fields_are_known_and_come_once() -> None:
     assert checked_fields(["url", "id", "url"]) == ("url", "id")
-    with pytest.raises(UsageError, match="choose of url, title"):
+    with pytest.raises(UsageError, match="choose from url, title"):
         checked_fields(["colour"])

@@ -146,7 +146,7 @@ def test_hashes_heads_and_photographs() -> None:
 def test_names_of_enrichers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_enrichers(["server,dates", "format"]) == ("format", "server", "dates")
     assert check_enrichers(["all"]) == tuple(ENRICHERS) and check_enrichers("none") == ()
-    with pytest.raises(UsageError, match="no enricher 'colour'; choose of format, "):
+    with pytest.raises(UsageError, match="no enricher 'colour'; choose from format, "):
         check_enrichers(["colour"])
     monkeypatch.setattr("nwx.extract.enrichers.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'nwx\[fields\]'"):

@@ -120,7 +120,7 @@ def test_criteria_are_named_as_people_write_them() -> None:
 def test_types_are_in_lower_case_and_a_filter_s_name_is_taken() -> None:
     assert Criterion.TYPE.definition.parse("PDF") == ("pdf",)
     assert Criterion.named("domain") is Criterion.SITE
-    with pytest.raises(UsageError, match=r"no year; write 2013, or 2010\.\.2015"):
+    with pytest.raises(UsageError, match=r"not a valid year; write 2013, or 2010\.\.2015"):
         Criterion.YEAR.definition.parse("2010-2015")
 
 

@@ -104,5 +104,5 @@ def test_it_is_kept_as_it_is(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_take_it_is_an_error(tmp_path: Path) -> None:
     given = tmp_path / "given"
     given.touch()
-    with pytest.raises(SourceError, match="standard input cannot be kept"):
+    with pytest.raises(SourceError, match="standard input cannot be saved"):
         spooled(ArchiveSource("a", str(given), None), tmp_path / "none", lambda: False)

@@ -17,7 +17,7 @@ from nwx.settings import Settings
 
 @pytest.mark.parametrize("name", ["", "a b", "ä", "a/b", "x" * 65, "a\n"])
 def test_names_of_collections_are_checked(name: str) -> None:
-    with pytest.raises(UsageError, match="no name for a collection"):
+    with pytest.raises(UsageError, match="not a valid collection name"):
         ImportOptions(collection=name)
 
 

@@ -52,7 +52,7 @@ def test_the_second_is_refused_until_the_first_has_ended(ledger: LedgerInMemory)
 
     two.meanwhile = work
     for alone in (True, False):
-        with pytest.raises(EngineBusyError, match="process 1 on host imports without dedup"):
+        with pytest.raises(EngineBusyError, match="process 1 on host is importing without dedup"):
             two.begin(alone=alone)
     one.end()
     assert ledger.held() == []
@@ -82,7 +82,7 @@ def test_it_is_refused_while_others_have_files(ledger: LedgerInMemory) -> None:
         ledger.rows["a"] = ClaimedFile("web", "a")
 
     sole.meanwhile = finish
-    with pytest.raises(EngineBusyError, match="process 1 on host imports a; try again"):
+    with pytest.raises(EngineBusyError, match="process 1 on host is importing a; try again"):
         sole.begin(alone=True)
     assert SOLE_NAME not in ledger.rows
     sole.begin(alone=True)

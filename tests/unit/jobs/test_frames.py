@@ -30,7 +30,7 @@ def test_rows_lie_in_folders_by_value(tmp_path: Path) -> None:
     assert files == ["m=a/part-00003.parquet", "m=b/part-00003.parquet"]
     found = pl.read_parquet(tmp_path / "m=a" / "part-00003.parquet", hive_partitioning=False)
     assert found.to_dict(as_series=False) == {"n": [1, 3, 4]}
-    with pytest.raises(JobError, match="rows of m a are not beside each other"):
+    with pytest.raises(JobError, match="rows of m a are not adjacent"):
         list(writer.write([*batches, batches[0]], 4))
 
 

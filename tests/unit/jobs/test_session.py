@@ -55,7 +55,7 @@ def test_java_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(JobError, match=r"Spark needs Java 17 or newer, and .* is Java 8"):
         prepare_environment()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
-    with pytest.raises(JobError, match="and there is none; install one, or name it in JAVA_HOME"):
+    with pytest.raises(JobError, match="and none is installed; install one, or set JAVA_HOME"):
         prepare_environment()
 
 
@@ -111,7 +111,7 @@ nwx.errors.{error}: {text}
 
 def test_failures_are_told_in_a_line() -> None:
     told = failure_message(MISMATCH)
-    assert "another version of Python than this command: 3.10 there, 3.11 here" in told
+    assert "a different version of Python: 3.10 there, 3.11 here" in told
     assert "--archives" in told
     assert failure_message(FAILED.format(error="JobError", text="the disk is full")) == (
         "the disk is full"

@@ -129,7 +129,7 @@ def test_shards_without_the_lines_of_a_file_are_not_kept(tmp_path: Path) -> None
 def test_a_line_of_another_shard_is_an_error(tmp_path: Path) -> None:
     folder = JobFolder(str(tmp_path))
     work = ShardWork(folder, ReportFolder(folder.inner("shards")), (LINES[100],), 20)
-    with pytest.raises(JobError, match="lines of another shard to that of 1"):
+    with pytest.raises(JobError, match="lines of another shard into shard 1"):
         work.write(1, iter([pa.RecordBatch.from_pydict({"line": LINES[90:110]})]))
     assert folder.names() == []
 

@@ -45,13 +45,13 @@ def test_empty_tables_have_no_file(tmp_path: Path) -> None:
 
 def test_what_is_not_whole_is_refused(folder: Path) -> None:
     (folder / INVERTED_LINKS / "part-00001.parquet").unlink()
-    with pytest.raises(SourceError, match="has 3 rows, its notes tell 5"):
+    with pytest.raises(SourceError, match="has 3 rows, its notes say 5"):
         list(InvertedLinks(folder).links(5))
     (folder / INVERTED_LINKS / "part-00000.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(SourceError, match="document_links cannot be read"):
         list(InvertedLinks(folder).links(5))
     (folder / "_SUCCESS").unlink()
-    with pytest.raises(SourceError, match="is no whole output of `nwx spark links`"):
+    with pytest.raises(SourceError, match="is not a complete output of `nwx spark links`"):
         InvertedLinks(folder)
 
 
@@ -118,7 +118,7 @@ def test_links_lie_by_their_targets() -> None:
     none = pl.Series(dtype=pl.Binary)
     assert stretch_arrays(pl.DataFrame(rows, schema=COLUMNS, orient="row"), none) == {}
     wrong = pl.DataFrame([("test,a)/", b"short", "a", "")], schema=COLUMNS, orient="row")
-    with pytest.raises(SourceError, match="has another length"):
+    with pytest.raises(SourceError, match="has the wrong length"):
         stretch_arrays(wrong, none)
 
 
@@ -144,6 +144,6 @@ def test_links_out_of_order_are_refused(tmp_path: Path) -> None:
     links = [("test,b)/", IDS[0], "a", ""), ("test,a)/", IDS[0], "a", "")]
     inverted = InvertedLinks(write_rows(tmp_path / "links", documents, links))
     states = pl.DataFrame({"id": IDS[:1], "state": np.arange(1, dtype=np.uint64)})
-    with pytest.raises(SourceError, match="not in the order of the linked URLs"):
+    with pytest.raises(SourceError, match="not sorted by linked URL"):
         write_loaded_part(tmp_path / "parts", inverted, _Archive(), states, lambda told: None)  # type: ignore[arg-type]
     assert found_parts(tmp_path / "parts") == []

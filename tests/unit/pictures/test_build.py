@@ -132,5 +132,5 @@ def test_what_ends_its_process_is_found_by_halving(
     _import(engine, tmp_path, "a.warc.gz", [*page_records(), *image_records()])
     report = build_pictures(engine, workers=1)
     assert (report.pictures, report.pages, report.unreadable) == (4, 2, 2)
-    assert "it ends the process" in " ".join(report.problems)
+    assert "it crashes the process" in " ".join(report.problems)
     assert len(_BreakingPool.calls) < 8

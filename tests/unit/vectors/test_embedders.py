@@ -45,7 +45,7 @@ def test_commands_read_and_write_lines() -> None:
         ("no-such-program", "no-such-program"),
         (f"{sys.executable} -c \"input(); print('[1]')\"", "failed"),
         (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": [[NaN]]}}\')"', "numbers"),
-        (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": []}}\')"', "each text"),
+        (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": []}}\')"', "every text"),
         ("http://127.0.0.1:9/v1/embeddings#m", "failed"),
     ],
 )

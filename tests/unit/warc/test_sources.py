@@ -142,11 +142,11 @@ def test_what_is_no_regular_file_is_an_error_at_once(tmp_path: Path, name: str, 
     for argument in (str(path), str(tmp_path)):
         (error,) = expand([argument])
         assert isinstance(error, ReadError)
-        assert "no regular file" in error.message
+        assert "not a regular file" in error.message
     source = ArchiveSource(name, str(path), 1)
-    with pytest.raises(SourceError, match="no regular file"):
+    with pytest.raises(SourceError, match="not a regular file"):
         source.open()
-    with pytest.raises(SourceError, match="no regular file"):
+    with pytest.raises(SourceError, match="not a regular file"):
         checksum(source)
 
 

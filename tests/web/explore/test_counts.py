@@ -161,7 +161,7 @@ def test_the_forms_narrow_and_compare(client: FlaskClient) -> None:
         ("chart=pie", "choose one of bars"),
         ("order=random", "choose one of most"),
         ("top=11", "choose one of 10"),
-        ("where=nonsense", "is no condition"),
+        ("where=nonsense", "is not a condition"),
         ("where=colour%3Dred", "there is no criterion"),
         ("where=month%3Dsoon", "is no month"),
         ("where=site%3D" + "x" * 5_000, "at most 4,000"),

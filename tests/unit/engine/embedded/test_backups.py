@@ -250,7 +250,7 @@ def test_what_cannot_be_done_is_said(whole: Path, tmp_path: Path) -> None:
     for work, kind, words in (
         (lambda: nwx.open(tmp_path / "none").backup(tmp_path), EngineError, "no archive"),
         (lambda: nwx.open(whole).backup(whole / "b"), UsageError, "name a folder outside"),
-        (lambda: nwx.open(tmp_path / "a").restore(tmp_path / "b"), UsageError, "is no backup"),
+        (lambda: nwx.open(tmp_path / "a").restore(tmp_path / "b"), UsageError, "is not a backup"),
     ):
         with pytest.raises(kind, match=words):
             work()

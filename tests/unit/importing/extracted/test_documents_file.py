@@ -87,7 +87,7 @@ def test_rows_are_read_from_any_on(made: Path) -> None:
     ]
     assert list(file.rows(2, 0)) == []
     assert (file.first_row(0), file.first_row(1)) == (0, 7)
-    with pytest.raises(SourceError, match="has fewer rows than its notes tell"):
+    with pytest.raises(SourceError, match="has fewer rows than its notes say"):
         list(file.rows(5, 3))
     texts = file.text_rows(1, 5)
     assert texts == {
@@ -103,7 +103,7 @@ def test_rows_are_read_from_any_on(made: Path) -> None:
 def test_what_is_no_documents_file_is_an_error(tmp_path: Path, made: Path) -> None:
     other = tmp_path / "captures.parquet"
     pl.DataFrame({"url": ["http://a.example/"]}).write_parquet(other)
-    with pytest.raises(SourceError, match="is no documents file"):
+    with pytest.raises(SourceError, match="is not a documents file"):
         documents_notes(other)
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(made.read_bytes()[:-100])
@@ -193,12 +193,12 @@ def test_documents_name_the_archive_files_that_they_are_of(tmp_path: Path, warc:
 def test_a_folder_that_is_not_whole_is_refused(tmp_path: Path, warc: Path) -> None:
     folder = write_documents(tmp_path / "out", [warc])
     (folder / "_SUCCESS").unlink()
-    with pytest.raises(SourceError, match="has no _SUCCESS: the job that wrote it did not end"):
+    with pytest.raises(SourceError, match="has no _SUCCESS: the job that wrote it did not finish"):
         extracted_sources([str(folder)])
 
 
 def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is not there; name the output of `nwx spark extract`"):
+    with pytest.raises(SourceError, match="does not exist; name the output of `nwx spark extract`"):
         extracted_sources([str(tmp_path / "none")])
     (tmp_path / "_SUCCESS").touch()
     with pytest.raises(SourceError, match="there are no documents files in"):

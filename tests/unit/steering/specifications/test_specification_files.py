@@ -224,7 +224,7 @@ def test_all_errors_are_told_at_once() -> None:
         "keywords[8]": "a text or a table is wanted",
         "keywords[9].text": "neither letters nor digits",
         "keywords[10].weight": "is inf",
-        "collection": "no name for a collection",
+        "collection": "not a valid collection name",
         "queue": "is no URL",
         "entities[1].kind": "did you mean 'place'?",
         "entities[1].aliases[1]": "is empty",
