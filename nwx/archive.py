@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.model import IndexStats
     from nwx.pictures.answers import PictureAnswer
     from nwx.searching.differences import Difference
-    from nwx.searching.documents import CaptureDate, Shown, UrlVersion
+    from nwx.searching.documents import CaptureDate, ShownDocument, UrlVersion
     from nwx.searching.quotations import Quotation
     from nwx.searching.trends import DistinctiveWords
     from nwx.sql.query import SqlLimits
@@ -198,7 +198,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         replay = replay_address(service, found.timestamp, found.url)
         return ArchivedCapture(found, replay, engine, self._places())
 
-    def document(self, key: str) -> "Shown | None":
+    def document(self, key: str) -> "ShownDocument | None":
         """Return a document by its id, its key `<url> <digest>`, or the URL of its only version."""
         found = self.document_or_versions(key)
         if isinstance(found, list):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.importing.enrichment import EnrichReport
     from nwx.importing.importer import ListenerOfPages
     from nwx.model import Capture, Dates, NamedDates, ReadError
-    from nwx.searching.documents import Shown, UrlVersion
+    from nwx.searching.documents import ShownDocument, UrlVersion
     from nwx.warc.sources import ArchiveSource
 
 
@@ -153,7 +153,7 @@ class ArchiveIndices(ArchiveWork):
         """The folder or address of the archive, as named in messages."""
         return self._whole().address
 
-    def document_or_versions(self, key: str) -> "Shown | list[UrlVersion] | None":
+    def document_or_versions(self, key: str) -> "ShownDocument | list[UrlVersion] | None":
         """Return a document by its id, key or URL, or all versions of a URL that has several."""
         from nwx.searching.documents import id_of_key, show, versions
 

@@ -22,7 +22,7 @@ from nwx.model import (
 )
 from nwx.query.fields import FILTERS
 from nwx.query.tree import Node
-from nwx.searching.documents import Shown, UrlVersion
+from nwx.searching.documents import ShownDocument, UrlVersion
 from nwx.values.records import copied
 
 Timestamp = Annotated[str, Meta(pattern="^[0-9]{14}$", description="14 digits, UTC")]
@@ -235,7 +235,7 @@ def search_answer(result: SearchResult) -> SearchAnswer:
     )
 
 
-def document_answer(shown: Shown) -> DocumentAnswer:
+def document_answer(shown: ShownDocument) -> DocumentAnswer:
     """Return a document in the form for programs."""
     known = {field.name for field in fields(DocumentAnswer)}
     entry = document_entry(shown.document)
@@ -247,7 +247,7 @@ def document_answer(shown: Shown) -> DocumentAnswer:
     )
 
 
-def dates_answer(shown: Shown) -> DatesAnswer:
+def dates_answer(shown: ShownDocument) -> DatesAnswer:
     """Return the dates of a document in the form for programs."""
     return DatesAnswer(shown.id, shown.dates.key, _seen(shown.dates))
 

@@ -22,7 +22,7 @@ _MOST_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownDocument:
     """A document, all its dates, and its captures with a record in the archive."""
 
     id: str
@@ -69,7 +69,7 @@ def id_of_key(text: str) -> str | None:
         raise UsageError.translated("%(reason)s; a key is <url> <digest>", reason=error) from error
 
 
-def show(engine: Engine, id: str) -> Shown | None:
+def show(engine: Engine, id: str) -> ShownDocument | None:
     """Return the document with an id, or None; raises HiddenError if it may not be shown."""
     document = engine.documents([id]).get(id)
     if document is None:
@@ -79,7 +79,7 @@ def show(engine: Engine, id: str) -> Shown | None:
     key = document_key(capture.url, capture.digest)
     dates = engine.dates([id]).get(id, Dates(key, ()))
     captures = tuple(c for c in engine.captures(capture.urlkey) if holds(c, id))
-    return Shown(id, document, dates, captures)
+    return ShownDocument(id, document, dates, captures)
 
 
 def versions(engine: Engine, url: str) -> list[UrlVersion]:

@@ -20,7 +20,7 @@ from nwx.searching.answers import (
     document_answer,
     search_answer,
 )
-from nwx.searching.documents import Shown
+from nwx.searching.documents import ShownDocument
 from nwx.searching.suggestions import Suggestions
 from webapp.search.addresses import read_question
 from webapp.search.documents import ID
@@ -213,7 +213,7 @@ def dates(document_id: str) -> ResponseReturnValue:
     return json_answer(dates_answer(_shown_or_404(document_id)))
 
 
-def _shown_or_404(document_id: str) -> Shown:
+def _shown_or_404(document_id: str) -> ShownDocument:
     shown = archive().document(document_id)
     if shown is None:
         raise NotFound(f"there is no document {document_id} in this archive")

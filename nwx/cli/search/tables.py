@@ -19,7 +19,7 @@ from nwx.query.fields import FACET_FIELDS, FILTERS
 
 if TYPE_CHECKING:
     from nwx.answers.sql_table import SqlTable
-    from nwx.searching.documents import Shown, UrlVersion
+    from nwx.searching.documents import ShownDocument, UrlVersion
     from nwx.searching.trends import DistinctiveWords, Trends
 
 
@@ -163,7 +163,7 @@ def print_versions(found: "list[UrlVersion]", *, as_json: bool) -> None:
     console().print(table)
 
 
-def print_document(shown: "Shown", *, text: bool) -> None:
+def print_document(shown: "ShownDocument", *, text: bool) -> None:
     """Print a document with its dates and the places of its records, and its text if `text`."""
     out = console()
     capture, extract = shown.document.capture, shown.document.extract
@@ -212,7 +212,7 @@ def _fields(found: Mapping[str, FieldValue]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _dates_table(shown: "Shown") -> Table:
+def _dates_table(shown: "ShownDocument") -> Table:
     table = Table("date", "collection", box=None, padding=(1, 2, 0, 0), title=None)
     table.padding = (0, 2, 0, 0)
     for timestamp, collection in shown.dates.seen:

@@ -18,7 +18,7 @@ from nwx.searching.answers import (
     score_words,
     search_answer,
 )
-from nwx.searching.documents import Shown
+from nwx.searching.documents import ShownDocument
 from tests.conformance.archive import also, page
 
 HIT = Hit(
@@ -35,7 +35,7 @@ HIT = Hit(
 )
 PAGE = page("http://a.example/", "2010", "words", title="A", status=None)
 DATES = also(PAGE, "2011", "2010 other", "2011 other")
-SHOWN = Shown(PAGE.capture.document_id, PAGE, DATES, (PAGE.capture,))
+SHOWN = ShownDocument(PAGE.capture.document_id, PAGE, DATES, (PAGE.capture,))
 
 
 def read(answer: object) -> Any:
@@ -75,7 +75,7 @@ def test_dates_name_their_document() -> None:
     found = read(dates_answer(SHOWN))
     assert (found["id"], found["key"]) == (SHOWN.id, DATES.key)
     assert len(found["dates"]) == 3
-    nothing = Shown(SHOWN.id, PAGE, Dates(DATES.key, ()), ())
+    nothing = ShownDocument(SHOWN.id, PAGE, Dates(DATES.key, ()), ())
     assert read(dates_answer(nothing))["dates"] == []
 
 
