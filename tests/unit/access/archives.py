@@ -1,4 +1,4 @@
-"""Archives with pages of a host that is hidden, and decisions that hide it."""
+"""Archives with pages of a hidden host, and the decisions that hide it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ def hiding(action: Action = Action.EXCLUDE, scope: Scope | None = None) -> Decis
 
 @contextmanager
 def archive_of_pages(path: Path) -> Iterator[Engine]:
-    """Give an archive with PAGES."""
+    """Yield an archive with PAGES."""
     with EmbeddedEngine(path) as engine:
         engine.write(batch(PAGES.values()))
         engine.refresh()

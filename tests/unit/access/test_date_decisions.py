@@ -1,4 +1,4 @@
-"""Where hidden captures are."""
+"""The positions of hidden captures."""
 
 from collections.abc import Collection
 from pathlib import Path

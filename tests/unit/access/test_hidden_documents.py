@@ -1,4 +1,4 @@
-"""What is hidden of documents, found anew and gone on from other rules."""
+"""Hidden documents, computed from scratch and updated from other rules."""
 
 import random
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def _captures(chance: random.Random) -> list[Capture]:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An archive of captures by chance."""
+    """An archive of random captures."""
     with EmbeddedEngine(tmp_path_factory.mktemp("archive") / "engine") as engine:
         captures = _captures(random.Random(1))
         dates: dict[str, set[tuple[str, str]]] = {}

@@ -1,4 +1,4 @@
-"""URLs of which nothing may be shown."""
+"""URLs that are completely hidden."""
 
 from pathlib import Path
 

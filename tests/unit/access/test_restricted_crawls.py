@@ -1,4 +1,4 @@
-"""Scores behind access rules are those of an archive in which nothing hidden was analysed."""
+"""Scores under access rules equal those of an archive in which nothing hidden was analysed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def score(url: str, links: dict[str, float | None]) -> DocumentScore:
 
 @pytest.fixture
 def shown(tmp_path: Path) -> Iterator[Engine]:
-    """An archive with all scores, as rules show it."""
+    """An archive with all scores, as restricted by rules."""
     with archive_of_pages(tmp_path / "all") as engine:
         engine.crawl_index().put_scores([score(url, links) for url, links in LINKS.items()])
         yield RestrictedEngine(engine, hiding())

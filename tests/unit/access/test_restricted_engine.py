@@ -1,4 +1,4 @@
-"""An archive as viewers see it, on the embedded engine."""
+"""An archive as seen by viewers, on the embedded engine."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,7 +46,7 @@ def _dates(*captures: Capture) -> Dates:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """Three URLs, of which one has two versions, the first of them with a revisit."""
+    """Three URLs, one of them with two versions, the first of which has a revisit."""
     with EmbeddedEngine(tmp_path_factory.mktemp("archive") / "engine") as engine:
         engine.create()
         engine.write(
@@ -69,7 +69,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(autouse=True)
 def without_rules(archive: Engine) -> Iterator[None]:
-    """Each case makes its own rules."""
+    """Start each case without rules."""
     yield
     index = archive.access_index()
     index.remove([rule.id for rule in index.rules().rules], "test")
@@ -102,7 +102,7 @@ def test_without_rules_the_engine_itself_is_seen(archive: Engine) -> None:
 def test_excluded_urls_are_looked_up_as_if_never_archived(
     archive: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading what is excluded, to leave it out, would take longer."""
+    """Reading excluded captures and filtering them would take longer."""
     seen, read = _seen(archive, _EXCLUDE_A), []
     for name in ("captures", "cdx_rows"):
         whole = getattr(archive, name)
@@ -246,7 +246,7 @@ def test_what_comes_later_is_hidden_at_once(tmp_path: Path) -> None:
         archive.write(Batch((document(_FIRST, "a"),), (_FIRST,), (_dates(_FIRST),)))
         archive.refresh()
         assert set(_found(seen)) == {_id(_PAGE)}
-        # Another process goes on from what was kept.
+        # Another process continues from the cached state.
         assert set(_found(restricted_to(archive, EVERYBODY))) == {_id(_PAGE)}
         assert seen.count(IndexName.CAPTURES) == 1
 

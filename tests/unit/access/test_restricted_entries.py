@@ -1,4 +1,4 @@
-"""How pages play, behind access rules: as if nothing hidden had been checked."""
+"""Playback scores under access rules: as if nothing hidden had been checked."""
 
 from collections.abc import Iterator
 from dataclasses import replace

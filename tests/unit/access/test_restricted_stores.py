@@ -1,4 +1,4 @@
-"""The index pictures as viewers see it."""
+"""The pictures index as seen by viewers."""
 
 from collections.abc import Iterator
 from dataclasses import replace

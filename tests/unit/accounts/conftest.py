@@ -1,4 +1,4 @@
-"""An empty file of accounts, and hashes that cost little."""
+"""An empty account file, and cheap password hashes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from nwx.accounts.account_store import AccountFile
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[AccountFile]:
-    """A new file of accounts."""
+    """A new account file."""
     found = AccountFile(tmp_path / "users.db")
     yield found
     found.close()
@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Iterator[AccountFile]:
 
 @pytest.fixture
 def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hash in a millisecond."""
+    """Make password hashing take a millisecond."""
     monkeypatch.setattr(account_store, "_hasher", PasswordHasher(1, 8, 1))
     account_store._hash_of_nobody.cache_clear()
     yield

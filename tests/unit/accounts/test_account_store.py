@@ -29,7 +29,7 @@ PASSWORD, OTHER = "correct horse 1", "battery staple 2"
 
 @pytest.fixture
 def store(file: AccountFile, cheap_hashes: None) -> AccountStore:
-    """Accounts of a clock that stands still."""
+    """Accounts with a fixed clock."""
     return AccountStore(file, lambda: datetime(2026, 1, 2, tzinfo=UTC))
 
 

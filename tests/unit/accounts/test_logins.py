@@ -66,7 +66,7 @@ def test_a_session_of_the_future_has_ended(file: AccountFile, years: int) -> Non
     clock = _Clock()
     sessions = SessionStore(file, clock)
     first, other = sessions.begin("ada", b""), sessions.begin("ada", b"")
-    clock.now -= 60  # as clocks are corrected
+    clock.now -= 60  # like a corrected clock
     assert sessions.session(first)
     clock.now -= years * 31_556_952
     assert sessions.session(first) is None
@@ -109,13 +109,13 @@ MINUTES = 15 * 60
 
 @pytest.fixture
 def clock() -> _Clock:
-    """A clock that goes by hand."""
+    """A clock set by tests."""
     return _Clock()
 
 
 @pytest.fixture
 def limits(file: AccountFile, clock: _Clock) -> LoginLimits:
-    """Limits without any attempts."""
+    """Limits without earlier attempts."""
     return LoginLimits(file, clock)
 
 

@@ -1,4 +1,4 @@
-"""The ways in which a service knows its users."""
+"""Authentication options of a service."""
 
 from ipaddress import ip_network
 

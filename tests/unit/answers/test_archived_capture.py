@@ -1,4 +1,4 @@
-"""Records of files and of captures, and what revisits repeat."""
+"""Records of files and of captures, and the data that revisits repeat."""
 
 import re
 from pathlib import Path

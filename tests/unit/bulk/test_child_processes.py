@@ -1,4 +1,4 @@
-"""New interpreters that answer questions: kept while they are of use, replaced when they end."""
+"""New interpreters that answer requests: reused while they run, replaced when they end."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ SECONDS = 60.0
 
 
 def answer_requests(connection: Connection) -> None:
-    """Answer with the id of the process, but for some requests."""
+    """Answer with the id of the process, except for some requests."""
     for request in requests(connection):
         match request:
             case b"hang":

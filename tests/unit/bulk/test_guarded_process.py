@@ -1,4 +1,4 @@
-"""Processes that may die of an item: the parent learns of which, and why."""
+"""Processes that may be killed by an item: the parent learns which item, and why."""
 
 import os
 import signal
@@ -48,7 +48,7 @@ def hoard() -> None:
 
 
 def work(connection: Connection, pulse: Pulse, action: Callable[[], None]) -> None:
-    """Handle two good items, and a third one."""
+    """Process two good items and a third one."""
     guard = ItemGuard(pulse, 0.5)
     for item in range(2):
         with guard(item):
@@ -82,7 +82,7 @@ def test_an_item_may_wait_longer_than_it_may_work() -> None:
 
 
 def wait_for_the_parent(connection: Connection, pulse: Pulse) -> None:
-    """Say that signals are ignored, then end after a while."""
+    """Set position 1, as signals are ignored by now, and end when the parent changes it."""
     pulse.position = 1
     while pulse.position == 1:
         time.sleep(0.01)
@@ -106,7 +106,7 @@ def test_a_process_that_does_not_end_in_time_is_killed() -> None:
 
 
 def step_and_hang(connection: Connection, pulse: Pulse, steps: int) -> None:
-    """Use as much processor time as two steps may take, in so many steps, and end."""
+    """Use the CPU time of two steps, divided into `steps` steps, and end."""
     with StepGuard(0.2) as guard:
         for _ in range(steps):
             guard.next()
@@ -126,7 +126,7 @@ def test_a_step_has_so_much_processor_time(steps: int, code: int) -> None:
 
 
 def leave_files(connection: Connection, pulse: Pulse) -> None:
-    """Make a temporary folder, tell where, and hang."""
+    """Create a temporary folder, report its path, and hang."""
     connection.send(tempfile.mkdtemp())
     time.sleep(3600)
 

@@ -130,7 +130,7 @@ def test_a_log_that_another_takes_the_place_of(log: RotatedLog) -> None:
 
 
 def test_what_a_truncated_log_leaves_behind(log: RotatedLog) -> None:
-    """A writer that goes on at its old place leaves zeros before it."""
+    """A writer that continues at its old position leaves zeros before it."""
     log.write(line(1))
     log.look()
     log.copy_and_truncate()

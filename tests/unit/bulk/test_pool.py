@@ -1,4 +1,4 @@
-"""Work shared by processes gives what it gives in one."""
+"""Work distributed over processes gives the same results as in one."""
 
 import os
 import signal
@@ -48,7 +48,7 @@ if __name__ == "__main__":
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
         process.kill()
-        # Each of them holds the other end of the pipe.
+        # Each worker has the other end of the pipe.
         assert process.communicate(timeout=120) == (b"", None)
 
 

@@ -1,4 +1,4 @@
-"""Cycles are looked for less often for a while, and large blocks go back to the system."""
+"""Garbage collection is less frequent for a while, and large blocks are returned to the system."""
 
 import ctypes
 import gc

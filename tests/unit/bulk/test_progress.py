@@ -1,4 +1,4 @@
-"""How far work is, as a value."""
+"""Progress of work as a value."""
 
 from pathlib import Path
 from threading import Event
@@ -41,7 +41,7 @@ def test_what_pieces_tell_is_added_up_and_shown(tmp_path: Path) -> None:
             note(10)
         assert come.wait(60)
         with tally.noting(1) as note:
-            note(40)  # a size was not known, or the file has grown
+            note(40)  # an unknown size, or a grown file
     assert WorkProgress("reading", 25, 30) in shown
     assert shown[-1] == WorkProgress("reading", 50, 50)
 
@@ -68,7 +68,7 @@ def test_all_values_come_in_order_and_the_last_list_is_shorter() -> None:
 
 
 class Clock:
-    """A clock that moves when somebody sleeps."""
+    """A clock that advances with each sleep."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""How many processes there are to be, and where temporary files lie."""
+"""The number of processes, and the location of temporary files."""
 
 from pathlib import Path
 

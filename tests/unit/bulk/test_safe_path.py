@@ -1,4 +1,4 @@
-"""What a fork server loads, and what commands of the processes forked from it may load."""
+"""Modules that a fork server loads, and those that commands of forked processes may load."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A place in sorted lines is found, wherever lines begin and end."""
+"""Positions are found in sorted lines, wherever lines begin and end."""
 
 import random
 from collections.abc import Iterator

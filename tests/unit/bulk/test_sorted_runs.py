@@ -1,4 +1,4 @@
-"""Lines in any order come back in order, whatever memory there is."""
+"""Lines are sorted correctly with any amount of memory."""
 
 import json
 import random
@@ -29,7 +29,7 @@ def chance() -> random.Random:
 
 
 def made(chance: random.Random, count: int) -> list[bytes]:
-    """Return lines that share long beginnings, repeat each other, or are empty."""
+    """Return lines with long common prefixes, duplicates, and empty ones."""
     starts = [b"", b"key " * 30, b"k"]
     return [
         chance.choice(starts) + bytes(chance.choices(SIGNS, k=chance.randrange(6)))

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and steps of work are done once."""
+"""Files appear atomically, and steps of work are done once."""
 
 import fcntl
 import io

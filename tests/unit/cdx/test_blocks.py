@@ -1,4 +1,4 @@
-"""Blocks of clean lines, whatever stands between them."""
+"""Blocks of clean lines, whatever is between them."""
 
 from io import BufferedReader, BytesIO
 from itertools import pairwise

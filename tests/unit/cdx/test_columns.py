@@ -1,4 +1,4 @@
-"""Columns of blocks against the readers of single lines."""
+"""Columns of blocks, compared with the readers of single lines."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sources are made ready to be read twice, and cut into tasks."""
+"""Sources are prepared to be read twice, and split into tasks."""
 
 import gzip
 import os
@@ -107,7 +107,7 @@ SOURCE = CdxSource("a.cdx")
 
 @dataclass
 class Report:
-    """What problems are noted in."""
+    """Records problems."""
 
     problems: list[CdxError] = field(default_factory=list)
     problems_total: int = 0

@@ -1,4 +1,4 @@
-"""Orders of fields and the headers that announce them."""
+"""Field orders, and the headers that declare them."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""What the real pywb answers: a folder of indices and questions in, answers out, as JSON.
+"""Answers of the real pywb: reads a folder of indices and questions, writes answers as JSON.
 
-It runs in a process of its own, as importing pywb changes what others rely on.
+Runs in a separate process, as importing pywb has side effects on other modules.
 """
 
 import json
@@ -16,7 +16,7 @@ class _Asked:
         self.env: dict[str, str] = {}
 
     def include_method_query(self, url: str) -> str:
-        """Return the URL: questions here are all of GET."""
+        """Return the URL unchanged: all questions here use GET."""
         return url
 
 
@@ -34,7 +34,7 @@ def _answer(handler: IndexHandler, question: str) -> list[str] | str:
 
 
 def main() -> None:
-    """Answer the questions of standard input from the indices in a folder."""
+    """Answer the questions on standard input from the indices in a folder."""
     handler = IndexHandler(DirectoryIndexSource(sys.argv[1], ""))
     print(json.dumps([_answer(handler, question) for question in json.load(sys.stdin)]))
 

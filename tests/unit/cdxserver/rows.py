@@ -1,4 +1,4 @@
-"""A small index of captures in memory, as a source of rows."""
+"""A small in-memory index of captures as a source of rows."""
 
 from collections.abc import Iterator, Sequence
 
@@ -36,7 +36,7 @@ class ListSource:
         self._rows = sorted(rows)
 
     def rows(self, span: CdxSpan) -> Iterator[CdxRow]:
-        """Stream the captures of a span in its order."""
+        """Yield the captures of a span in its order."""
         found = [one for one in self._rows if self._within(one, span)]
         return reversed(found) if span.newest_first else iter(found)
 
@@ -48,10 +48,10 @@ class ListSource:
         return span.start <= f"{one.urlkey} {one.timestamp} " < span.end
 
     def blocks(self, span: CdxSpan, form: object) -> None:
-        """Return None: there are rows only."""
+        """Return None, as there are only rows."""
 
     def marks(self, span: CdxSpan) -> Iterator[str]:
-        """Stream the place of every second capture."""
+        """Yield the position of every second capture."""
         return (f"{one.urlkey} {one.timestamp}" for one in list(self.rows(span))[::2])
 
     def collections(self) -> Sequence[str]:

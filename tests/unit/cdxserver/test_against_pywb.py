@@ -1,4 +1,4 @@
-"""The dialect of pywb is that of the real one, where that answers rightly."""
+"""The pywb dialect gives the same answers as the real pywb, where these are correct."""
 
 import json
 import subprocess
@@ -12,8 +12,8 @@ from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import open_sources
 from tests.conformance.captures import CAPTURES, cdx_lines, write_cluster
 
-# Not asked: dates cut short in `closest`, which pywb takes at their end and this
-# server, as everywhere, at their beginning; and negative limits, which pywb lacks.
+# Not tested: truncated dates in `closest`, which pywb pads to the end of the period, and
+# this server, as everywhere, to its beginning; and negative limits, which pywb lacks.
 HOME = "url=http://www.example.org/"
 DOMAIN = "url=*.example.org"
 FIELDS = "&output=text&fl=urlkey,timestamp,url,mime,status,digest,redirect,length,offset,filename"
@@ -73,7 +73,7 @@ def test_answers_are_those_of_pywb(tmp_path: Path, kind: str) -> None:
 
 
 def _ours(server: CdxServer, question: str) -> list[str]:
-    question += "&digest=bare"  # pywb leaves digests as the index has them
+    question += "&digest=bare"  # pywb returns digests as they are in the index
     return b"".join(server.answer(parameters_of(question), PYWB).pieces).decode().splitlines()
 
 

@@ -1,4 +1,4 @@
-"""Captures of aliases are listed at their targets, compared with a slow list."""
+"""Captures of aliases are listed under their targets, compared with a slow list."""
 
 import itertools
 from collections.abc import Iterator

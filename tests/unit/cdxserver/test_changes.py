@@ -1,4 +1,4 @@
-"""The changes of a collection are told to its followers as they are when they ask."""
+"""Followers receive the changes of a collection in their state at the time of the request."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_captures_are_told_once_in_numbered_batches(engine: Engine) -> None:
     assert (feed.sequence(), told(engine, 1)) == (1, [])
     post(engine, line("c"))
     assert feed.sequence() == 2
-    assert told(engine, 1) == ["2 +a", "2 +b", "2 +c"]  # few are put together
+    assert told(engine, 1) == ["2 +a", "2 +b", "2 +c"]  # small batches are combined
     with pytest.raises(CdxQueryError, match="no change 3"):
         told(engine, 3)
 
@@ -75,7 +75,7 @@ def test_batches_are_of_some_size(engine: Engine, monkeypatch: pytest.MonkeyPatc
 
 def test_deletions_are_told_as_long_as_they_last(engine: Engine) -> None:
     post(engine, line("a"), line("b"), line("c"))
-    delete(engine, line("c"))  # before anybody follows
+    delete(engine, line("c"))  # before the first follower
     assert told(engine) == ["1 +a", "1 +b"]
     delete(engine, line("a"), line("b"))
     assert told(engine) == ["2 -a", "2 -b"]
@@ -107,7 +107,7 @@ def test_captures_of_one_moment(engine: Engine) -> None:
     post(engine, line("a", "FIRST"), line("a", "SECOND"))
     told(engine)
     delete(engine, line("a", "SECOND"))
-    assert told(engine, 1) == ["2 +a"]  # by time, the first stands there now
+    assert told(engine, 1) == ["2 +a"]  # of equal timestamps the first one is left
     assert told(engine, 1, version=4) == ["2 -aSECOND"]
 
 

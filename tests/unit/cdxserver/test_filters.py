@@ -1,4 +1,4 @@
-"""Filters and collapsing in the grammars of the dialects."""
+"""Filters and collapsing in the syntax of each dialect."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_a_filter_that_refuses_revisits_is_known_as_such(spec: str) -> None:
     "spec", ["colour:red", "mimetype:(", "~original:", "x" * (MOST_FILTER_CHARACTERS + 1)]
 )
 def test_a_filter_that_makes_no_sense_is_an_error(spec: str) -> None:
-    if spec == "~original:":  # the empty text is part of every text
+    if spec == "~original:":  # every text contains the empty one
         assert parse_filter(spec, Grammar.IA, None).keeps(PAGE)
         return
     with pytest.raises(CdxQueryError):

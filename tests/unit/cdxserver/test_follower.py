@@ -1,7 +1,7 @@
-"""A follower has what its primary has: after changes, kills and failures.
+"""A follower matches its primary after changes, kills and failures.
 
-With the environment variable NWX_TEST_OUTBACKCDX, the path of its jar, a real OutbackCDX is
-followed, and follows.
+If the environment variable NWX_TEST_OUTBACKCDX has the path of its jar, a real OutbackCDX serves as
+primary and as follower.
 """
 
 import os
@@ -50,7 +50,7 @@ def archive(path: Path) -> Iterator[Engine]:
 
 @contextmanager
 def primary(path: Path) -> Iterator[tuple[Engine, str]]:
-    """Give an archive and the address of its collection `web`, with the token in it."""
+    """Yield an archive and the address of its collection `web`, including the token."""
     with archive(path) as engine, serving(create_app(engine, cdx_token=TOKEN)) as address:
         load_lines(engine, [line(0)], "web", skip_bad=False, name="")
         yield engine, address.replace("//", "//x:let%20me%20in@") + "/web"
@@ -85,7 +85,7 @@ def test_a_follower_takes_over_what_changes(tmp_path: Path) -> None:
             aliases = [pair % (chance.randrange(7), chance.randrange(7)) for _ in range(2)]
             post(address, *aliases, to="/delete" if round % 3 == 2 else "")
             if round % 2:
-                following = Follower(copy, address)  # as after a kill
+                following = Follower(copy, address)  # like after a kill
             assert following.follow().lag == 0
             assert held(copy) == held(engine)
         assert held(engine)
@@ -166,7 +166,7 @@ def test_another_primary_is_refused(tmp_path: Path) -> None:
 
 
 def outback_like(answers: dict[str, bytes]) -> Callable[..., Any]:
-    """Return an application that answers by the beginning of a path and query, else with 500."""
+    """Return an application with answers by prefix of path and query; otherwise it answers 500."""
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         asked = f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}"
@@ -196,7 +196,7 @@ def test_an_outbackcdx_is_copied_first(tmp_path: Path) -> None:
         following = Follower(copy, f"{address}/web")
         assert following.follow().stored == 2
         changes = [CaptureChange(keys[0], old), CaptureChange(keys[1], new)]
-        # Batches may be empty, and the one asked from is given again.
+        # Batches may be empty, and the batch of the starting number is repeated.
         answers |= {
             "/web/sequence?": b"8",
             "/web/changes?since=6": b"[\n%b,\n%b,\n%b\n]\n"
@@ -257,7 +257,7 @@ if JAR := os.environ.get("NWX_TEST_OUTBACKCDX"):
 
     @contextmanager
     def outback(folder: Path, *options: str) -> Iterator[str]:
-        """Give the address of the collection `web` of a real OutbackCDX."""
+        """Yield the address of the collection `web` of a real OutbackCDX."""
         folder.mkdir()
         with listen("127.0.0.1", 0) as free:
             port = port_of(free)
@@ -292,7 +292,7 @@ if JAR := os.environ.get("NWX_TEST_OUTBACKCDX"):
     )
 
     def change(address: str) -> None:
-        """Change what a primary has, in OutbackCDX's way."""
+        """Change the data of a primary by OutbackCDX's API."""
         post(address, *LINES[:50])
         post(address, *LINES[:20], to="/delete")
         post(address, *ALIASES, *LINES[50:])

@@ -1,4 +1,4 @@
-"""Captures out of CDX lines that somebody sends."""
+"""Captures from submitted CDX lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -67,7 +67,7 @@ def test_a_resume_key_survives_an_address(key: str) -> None:
 
 
 class RowsOnly(EngineSource):
-    """An archive that gives rows only; it counts how often it was asked for lines."""
+    """An archive that returns rows only; it counts requests for lines."""
 
     asked = 0
 

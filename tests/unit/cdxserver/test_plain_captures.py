@@ -1,4 +1,4 @@
-"""The short cut for plain lines gives the captures of the usual way."""
+"""The fast path for plain lines gives the same captures as the usual one."""
 
 import pytest
 from hypothesis import given, settings
@@ -47,7 +47,7 @@ ONE_ODD = [
 
 
 def _usual_way(line: bytes) -> Capture | None:
-    """Return the capture of a line, None where it is bad or stands for none."""
+    """Return the capture of a line, None if it is invalid or not a capture."""
     parser = CdxParser("file")
     try:
         found = parser.parse(line, 1)
@@ -59,7 +59,7 @@ def _usual_way(line: bytes) -> Capture | None:
 
 
 def _captures(block: bytes) -> list[Capture | None]:
-    """Return the captures of the lines of a block, None for lines that are not plain."""
+    """Return the captures of a block's lines, None for lines that are not plain."""
     values, is_plain = plain_values(block, "web")
     following = iter(values)
     return [next(following) if one else None for one in is_plain]
@@ -124,7 +124,7 @@ ODD = [
     *("http://[::1", "http://a_b.example/.a/", "http://a.example/x/../y", "http://u@a.example/@"),
     *("http://www.a/b;c", "http://a.example/?sid=1", "http://a.example/b/?", "http://a.b./c"),
 ]
-"""URLs of printable ASCII, as those of lines are."""
+"""URLs of printable ASCII, as in lines."""
 
 
 def _check_urls(urls: list[str]) -> None:

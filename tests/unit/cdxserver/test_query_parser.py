@@ -1,4 +1,4 @@
-"""Parameters as a question, by the rules of a dialect."""
+"""Parameters parsed as a query under the rules of a dialect."""
 
 import pytest
 from hypothesis import given
@@ -36,7 +36,7 @@ def parsed(query: str, dialect: Dialect = IA) -> CdxQuery:
 
 
 def understood(pairs: list[tuple[str, str]], dialect: Dialect, collection: str) -> object:
-    """Return the query of parameters, or the message of its error."""
+    """Return the query of parameters, or the error message."""
     try:
         return parse_cdx_query(Parameters(pairs), dialect, None, collection)
     except CdxQueryError as error:

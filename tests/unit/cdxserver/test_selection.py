@@ -1,4 +1,4 @@
-"""The captures of an answer, in its order."""
+"""The selected captures in the order of the answer."""
 
 from urllib.parse import quote_plus
 

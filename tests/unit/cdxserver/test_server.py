@@ -1,4 +1,4 @@
-"""Parameters in, an answer out."""
+"""From parameters to an answer."""
 
 import json
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""Sorted lines as rows, in order and backwards."""
+"""Sorted lines as rows, forwards and backwards."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Several sources as one."""
+"""Several sources combined."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Charts are drawn, whatever their data says, and nothing but their data is in them."""
+"""Charts are drawn from any data, and contain nothing else."""
 
 import gzip
 import json
@@ -179,7 +179,7 @@ def nothing_remembered() -> Iterator[None]:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tasks that were done, which all have the same result."""
+    """The completed tasks, all with the same result."""
     tasks: list[str] = []
 
     def do_alone(self: DrawingProcesses, task: dict[str, str], timeout_seconds: float) -> bytes:
@@ -237,7 +237,7 @@ SECONDS = 60.0
 
 
 def task(text: str = "a") -> dict[str, Any]:
-    """Return the task of drawing a text."""
+    """Return a task that draws a text."""
     marks = [{"type": "text", "encode": {"enter": {"text": {"value": text}}}}]
     return {"task": "svg", "spec": {"marks": marks}, "config": {"background": "white"}}
 

@@ -40,7 +40,7 @@ def _labels(picture: str) -> list[str]:
 
 @pytest.mark.parametrize("form", ["bars", "lines", "stacked", "heat_map"])
 def test_periods_without_values_keep_their_places(form: str) -> None:
-    """They are gaps: a line does not fall to zero there."""
+    """They are gaps: a line does not drop to zero there."""
     rows = [
         {"year": str(year), "share": None if year % 2 else year % 9 / 10, "crawl": "one"}
         for year in range(2000, 2009)

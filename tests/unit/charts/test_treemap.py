@@ -1,4 +1,4 @@
-"""The chart of a graph of hosts is drawn, whatever the names of hosts say."""
+"""The chart of a host graph is drawn with any host names."""
 
 import xml.etree.ElementTree as ET
 

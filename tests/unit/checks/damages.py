@@ -1,4 +1,4 @@
-"""Damage done to the files and tables of an archive."""
+"""Deliberate damage to the files and tables of an archive."""
 
 import gzip
 import shutil
@@ -13,12 +13,12 @@ Damaging = Callable[[Path], None]
 
 
 def only(folder: Path, pattern: str) -> Path:
-    """Return the largest file of a pattern."""
+    """Return the largest file matching a pattern."""
     return max(folder.glob(pattern), key=lambda path: path.stat().st_size)
 
 
 def sql(statement: str, file: str = "archive.sqlite", tables: Sequence[str] = ("",)) -> Damaging:
-    """Change rows of a table of SQLite, or of several."""
+    """Change rows in one or several SQLite tables."""
 
     def damage(folder: Path) -> None:
         with closing(sqlite3.connect(only(folder / "archive", file))) as db:
@@ -31,7 +31,7 @@ def sql(statement: str, file: str = "archive.sqlite", tables: Sequence[str] = ("
 
 
 def without_trigger(statement: str) -> Damaging:
-    """Change the log of the index access, which SQLite protects."""
+    """Change the log of the access index, bypassing the triggers that protect it."""
 
     def damage(folder: Path) -> None:
         for event in ("UPDATE", "DELETE"):
@@ -54,7 +54,7 @@ def flipped(pattern: str, share: float = 0.5) -> Damaging:
 
 
 def truncated(pattern: str) -> Damaging:
-    """Cut a file in the middle."""
+    """Truncate a file in the middle."""
 
     def damage(folder: Path) -> None:
         path = only(folder, pattern)
@@ -69,7 +69,7 @@ def missing(pattern: str) -> Damaging:
 
 
 def foreign(pattern: str, other: str) -> Damaging:
-    """Put another file in the place of a file."""
+    """Replace a file by another one."""
 
     def damage(folder: Path) -> None:
         source = min(folder.glob(other), key=lambda path: path.stat().st_size)
@@ -79,7 +79,7 @@ def foreign(pattern: str, other: str) -> Damaging:
 
 
 def in_database(file: str, text: str) -> Damaging:
-    """Change a letter of a text that a file of SQLite stores."""
+    """Change a letter of a text stored in an SQLite file."""
 
     def damage(folder: Path) -> None:
         path = folder / "archive" / file
@@ -91,7 +91,7 @@ def in_database(file: str, text: str) -> Damaging:
 
 
 def rewritten(folder: Path) -> None:
-    """Store another page in the place of a record."""
+    """Replace a record by that of another page."""
     path = folder / "quarry.warc.gz"
     records = [gzip.compress(one, 6, mtime=0) for one in SHOWN]
     other = resource(HOME, "2010-01-01T00:00:00Z", b"other", "text/html")

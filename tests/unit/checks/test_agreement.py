@@ -1,4 +1,4 @@
-"""An archive that is written to while it is checked does not seem to be wrong."""
+"""Writes during a check of an archive do not look like faults."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ def ledger(done_to: int, captures: int) -> Batch:
 
 
 class WrittenTo(EmbeddedEngine):
-    """An archive that an import writes to while its captures are read, if it does."""
+    """An archive to which, while `is_importing`, an import writes when its captures are read."""
 
     is_importing = False
 
@@ -65,7 +65,7 @@ def test_a_purge_that_was_stopped_is_told_first(tmp_path: Path) -> None:
         other = AccessRule("", Action.EXCLUDE, Scope(collection="b"), purged=True)
         [other] = access.put([checked_rule(other)], "the librarian")
         with noted_purge(access, other.id):
-            # Two that begin at once both write before either reads.
+            # Two purges that begin at once both write before either reads.
             state = access.state
             access.state = lambda name: None  # type: ignore[method-assign]
             with noted_purge(access, rule.id):

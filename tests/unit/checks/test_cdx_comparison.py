@@ -1,4 +1,4 @@
-"""What CDX files say was captured, compared with an archive."""
+"""Captures listed in CDX files, compared with an archive."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Damage of every kind in every file and table of a folder is found by `nwx check`, and named."""
+"""`nwx check` finds and names damage of every kind in every file and table of a folder."""
 
 import base64
 import hashlib
@@ -36,8 +36,6 @@ from tests.warc_records import http_response, warc_bytes, write_records
 
 pytestmark = pytest.mark.xdist_group("damage")
 
-"""Damages an archive in the folder `archive`, next to `quarry.warc.gz`."""
-
 BODY = SHOWN[0].split(b"\r\n\r\n", 2)[2].removesuffix(b"\r\n\r\n")
 REVISIT = warc_bytes(
     "revisit",
@@ -53,7 +51,7 @@ REVISIT = warc_bytes(
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an archive that has something in every index, and its source."""
+    """Return a folder with an archive that has entries in every index, and its source."""
     folder = tmp_path_factory.mktemp("whole")
     files = [
         write_records(folder / "quarry.warc.gz", [*SHOWN, REVISIT]),
@@ -260,12 +258,12 @@ RECORDS: dict[str, tuple[Damaging, str]] = {
 
 
 def checked(archive: Archive, *options: str) -> tuple[int, str]:
-    """Return the exit code of `nwx check`, and all that it prints."""
+    """Return the exit code of `nwx check`, and its complete output."""
     return told(archive, "check", "--quiet", *options)
 
 
 def told(archive: Archive, *arguments: str) -> tuple[int, str]:
-    """Return the exit code of a command, and all that it prints."""
+    """Return the exit code of a command, and its complete output."""
     given = ["--engine", archive.engine.address, *arguments]
     ran = CliRunner().invoke(cli, given, standalone_mode=False)
     if isinstance(ran.exception, NwxError):
@@ -301,7 +299,7 @@ def test_what_is_not_damaged_is_whole(copied: Archive) -> None:
 
 
 STORE_FRAME = flipped("archive/documents/*.store", 0.0)
-"""Damages the size of a block: a changed letter of its texts is found by `nwx check` alone."""
+"""Damages the size of a block; a changed letter in its texts is found only by `nwx check`."""
 
 IN_USE = {
     ("dump", "documents"): STORE_FRAME,

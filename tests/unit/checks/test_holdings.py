@@ -1,4 +1,4 @@
-"""Files that revisits need: named by a WACZ, found in the archive, or missing."""
+"""Files that revisits require: listed by a WACZ, found in the archive, or missing."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ AGAIN = Page("http://a.example/", "20250101000000", BODY, revisit=True)
 
 
 def wacz(path: Path, requires: object, *pages: Page) -> Path:
-    """Write a WACZ of some pages, with what it requires."""
+    """Write a WACZ of some pages with its required files."""
     warc = write_warc(path.with_suffix(".warc.gz"), pages)
     with zipfile.ZipFile(path, "w") as file:
         file.write(warc, "archive/data.warc.gz")
@@ -72,7 +72,7 @@ def test_a_required_file_is_missing_until_it_is_imported(
 
 
 def requires_of(path: Path) -> Any:
-    """Return what a WACZ requires."""
+    """Return the required files of a WACZ."""
     with zipfile.ZipFile(path) as file:
         return json.loads(file.read("datapackage.json"))["relation"]["requires"]
 

@@ -1,4 +1,4 @@
-"""Kinds of options: numbers are finite."""
+"""Option types: numbers must be finite."""
 
 import click
 import pytest

@@ -1,4 +1,4 @@
-"""Texts on their way to a terminal."""
+"""Texts written to a terminal."""
 
 import pytest
 

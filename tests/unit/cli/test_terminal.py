@@ -1,4 +1,4 @@
-"""Where tables are drawn, and lines that are never folded."""
+"""Tables for terminals, and lines that are never wrapped."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Dates of lists are added to an archive, once."""
+"""Dates from lists are added to an archive once."""
 
 import gzip
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_added_dates_that_rules_hide_are_hidden_at_once(tmp_path: Path) -> None:
         (tmp_path / "list").write_text(line)
         sources = (CdxSource(str(tmp_path / "list"), held=True),)
         assert add_dates(engine, DatesLists(sources, "web")).new == 1
-        # Another rule, from which little differs, does not make it forgotten.
+        # A new rule with small effects keeps the cached state of hidden documents valid.
         further = AccessRule("", Action.EXCLUDE, Scope(prefix="test,hidden)/"))
         engine.access_index().put([further], "eva")
         assert engine.search(Question("year:2019")).documents.value == 1
@@ -178,7 +178,7 @@ def test_more_than_fits_in_memory_is_the_same(
         for month in range(1, 13)
         for page in range(400)
     ]
-    # One key with more dates than are held: it cannot be cut.
+    # One key with more dates than fit in memory: it cannot be split.
     lines += [f"201101{n // 24 + 1:02}{n % 24:02} {SHA1} {URL}\n" for n in range(300)]
     whole, _ = read(tmp_path, "".join(lines))
     monkeypatch.setattr(added_dates, "HELD_BYTES", 8_000)

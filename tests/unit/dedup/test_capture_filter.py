@@ -1,4 +1,4 @@
-"""Which captures are looked at, and how those of a key are ranked."""
+"""Which captures are considered, and the ranks of those with the same key."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_no_entries_have_no_duplicates() -> None:
 
 
 def test_what_is_held_is_never_spared() -> None:
-    """Held captures have rank 0, and none is a duplicate that a list could name."""
+    """Stored captures have rank 0, and none is a duplicate that a list could name."""
     rows = [(1, 0, 0, 0, 0), (1, 0, 1, 0, 0), (1, 0, 2, 5, 9), (2, 0, 3, 5, 7), (2, 0, 4, 6, 7)]
     entries = np.array(rows, np.uint64)
     found = mark_duplicates(entries, 1, -1)

@@ -1,4 +1,4 @@
-"""Bloom filters of digests: nothing is lost, few others are taken for one."""
+"""Bloom filters of digests: no false negatives, few false positives."""
 
 from pathlib import Path
 

@@ -45,7 +45,7 @@ def _found(
 
 
 def test_the_worked_example_of_the_original(tmp_path: Path) -> None:
-    """Five versions over ten days, each seen twice, give five lines."""
+    """Five versions over ten days, each captured twice, give five lines."""
     versions = ("abc123", "def456", "ghi789", "jkl012", "mno345")
     seen = [versions[0], versions[0], versions[1], versions[2], versions[1]]
     seen += [versions[3], versions[2], versions[4], versions[4], versions[3]]
@@ -75,7 +75,7 @@ def test_the_order_is_that_of_the_input_and_the_oldest_is_kept(tmp_path: Path) -
 def test_no_line_names_the_capture_that_is_kept(
     tmp_path: Path, keep: Keep, in_order: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever leaves out what is listed keeps one capture of each key."""
+    """Excluding all listed captures keeps one capture of each key."""
     monkeypatch.setattr(duplicates, "seem_in_order", lambda *_: in_order)
     one = _write(tmp_path, _line("2015", f"sha1:{A}", size="9"), _line("2016", A), name="1")
     two = _write(
@@ -270,7 +270,7 @@ def test_bytes_that_are_no_utf8_are_written_as_they_came(tmp_path: Path) -> None
 @pytest.mark.parametrize("keep", list(Keep))
 @pytest.mark.parametrize("key", list(Key))
 def test_a_url_is_the_same_in_utf8_and_in_latin1(tmp_path: Path, key: Key, keep: Keep) -> None:
-    """As it is for import, which reads what is not valid UTF-8 as ISO 8859-1."""
+    """As in imports, which read invalid UTF-8 as ISO 8859-1."""
     dates = ("2015", "2016", "2017")
     lines = [f"- {date} {URL}caf\xe9 - - {A} - - 10 5 f" for date in dates]
     coded = [lines[0].encode(), lines[1].encode("latin-1"), lines[2].encode()]

@@ -1,4 +1,4 @@
-"""Exclusion lists against sets of lines."""
+"""Exclusion lists, compared with sets of lines."""
 
 import gzip
 import random

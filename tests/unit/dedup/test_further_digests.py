@@ -1,4 +1,4 @@
-"""Further digests of payloads that are in an archive already."""
+"""Additional digests of payloads already in an archive."""
 
 import hashlib
 from pathlib import Path

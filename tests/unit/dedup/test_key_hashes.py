@@ -1,4 +1,4 @@
-"""Numbers of keys are equal where keys are, and differ where they differ."""
+"""Hashes of keys are equal exactly for equal keys."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def _keys(tmp_path: Path, lines: list[str], key: Key = Key.URL_DIGEST) -> list[t
 def test_all_spellings_of_a_digest_have_one_key(tmp_path: Path, normal: str) -> None:
     spellings = {spell(normal, form) for form in DigestForm}
     if normal == SHA256:
-        spellings -= {spell(normal, DigestForm.BARE_BASE32)}  # could be anything
+        spellings -= {spell(normal, DigestForm.BARE_BASE32)}  # its algorithm is ambiguous
     lines = [_line("http://a/", digest) for digest in sorted(spellings)]
     assert len(lines) >= 3
     assert len(set(_keys(tmp_path, lines))) == 1

@@ -1,4 +1,4 @@
-"""Which original a policy allows."""
+"""Originals allowed by a policy."""
 
 from collections.abc import Iterator
 
@@ -19,13 +19,13 @@ FETCHED = Fetched(SAME, "20150101000000", url=OWN)
 
 
 def lookup(digest: str, urlkey: str) -> Iterator[Capture]:
-    """Find among CAPTURES as an engine does."""
+    """Look up a digest in CAPTURES like an engine."""
     found = [one for one in CAPTURES if one.digest == digest and urlkey in ("", one.urlkey)]
     return iter(sorted(found, key=lambda one: one.timestamp, reverse=True))
 
 
 def ask(policy: Policy, fetched: Fetched = FETCHED, gone: tuple[str, ...] = ()) -> FoundOriginal:
-    """Ask for an original where some files are gone."""
+    """Return the original found by a policy when some files are missing."""
     return find_original(lookup, fetched, policy, lambda one: one.source_file not in gone)
 
 

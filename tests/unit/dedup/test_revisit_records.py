@@ -1,4 +1,4 @@
-"""Stored records made into revisit records."""
+"""Stored records converted to revisit records."""
 
 import gzip
 import os

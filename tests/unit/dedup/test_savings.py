@@ -1,4 +1,4 @@
-"""What would have been saved, counted by hand and by brute force."""
+"""Possible savings, counted by hand and by brute force."""
 
 import random
 from collections import defaultdict

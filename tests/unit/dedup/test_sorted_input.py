@@ -1,4 +1,4 @@
-"""An input in order is told, and its runs are lines of one urlkey."""
+"""Sorted input is recognized, and its runs are lines of one urlkey."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ def test_entries_are_collected_settled_and_written(tmp_path: Path) -> None:
     task = ReadTask(0, (FilePiece(CdxSource(str(tmp_path / "a.cdx"))),), len(LINES))
     found = collect(plan, task)
     assert (found.entries, found.passed.lines) == (3, 3)
-    # What is beaten by a neighbour goes no further.
+    # Entries beaten by a neighbour are dropped at once.
     assert found.beaten == bytes([0b00100000])
     (tmp_path / "flags").write_bytes(b"\0\0\1")
     flags = Flags(tmp_path / "flags", (0,), 3)

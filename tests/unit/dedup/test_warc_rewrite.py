@@ -1,4 +1,4 @@
-"""WARC files written anew with revisit records."""
+"""WARC files rewritten with revisit records."""
 
 import gzip
 import hashlib
@@ -131,7 +131,7 @@ def test_an_original_may_lie_in_another_file_and_be_chunked(tmp_path: Path) -> N
     done = list(rewrite(sources(first, second), after_first_date, tmp_path / "new"))
     if by_payload == [digest]:
         assert [d.revisits for d in done] == [0, 1]
-    else:  # the digest was taken over the chunks, as some writers do: no original is claimed
+    else:  # the digest includes the chunks, as some writers do: no original
         assert [d.revisits for d in done] == [0, 0]
         assert "no original" in done[1].left[0].message
 

@@ -1,4 +1,4 @@
-"""Tokens are those of Lucene's standard tokenizer, lower-cased and folded."""
+"""Tokens equal those of Lucene's standard tokenizer, lower-cased and folded."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from nwx.engine.analyzer import (
     tokens,
 )
 
-# As StandardTokenizer, LowerCaseFilter and ASCIIFoldingFilter of Lucene 10.3.1 make them.
+# Output of StandardTokenizer, LowerCaseFilter and ASCIIFoldingFilter in Lucene 10.3.1.
 AS_LUCENE = {
     "": [],
     " .,;'-_/ ": [],

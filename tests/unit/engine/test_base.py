@@ -1,4 +1,4 @@
-"""Which steps an archive of an older version has to take."""
+"""The upgrade steps required for an archive of an older version."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Stretches of captures in the order of a CDX."""
+"""Batches of captures in CDX order."""
 
 import pytest
 

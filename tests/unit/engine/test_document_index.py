@@ -1,4 +1,4 @@
-"""The work of a question, and where it stops."""
+"""The work of a question, and how it is stopped."""
 
 import pytest
 

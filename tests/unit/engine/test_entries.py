@@ -1,4 +1,4 @@
-"""Records as entries, and back."""
+"""Records converted to entries and back."""
 
 import json
 from pathlib import Path

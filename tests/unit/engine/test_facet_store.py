@@ -1,4 +1,4 @@
-"""A folder of blobs; what all stores do is in the conformance suite."""
+"""A folder of blobs; behaviour common to all stores is tested in the conformance suite."""
 
 from pathlib import Path
 

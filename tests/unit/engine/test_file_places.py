@@ -1,4 +1,4 @@
-"""Where files lie, asked again and again."""
+"""Paths of files, looked up repeatedly."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +15,7 @@ HELD = capture("http://a.example/", source_file="a.warc.gz", collection="web")
 
 
 class Files:
-    """The one method of an engine that a ledger asks."""
+    """The only engine method that is called."""
 
     def __init__(self, *paths: str) -> None:
         self.paths, self.asked = list(paths), 0

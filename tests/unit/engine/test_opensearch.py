@@ -1,4 +1,4 @@
-"""The connection to OpenSearch: its errors, the product, and what is named otherwise."""
+"""The connection to OpenSearch: its errors, the product, and different names."""
 
 import socket
 import threading
@@ -34,7 +34,7 @@ def asked(
     settings: ServerSettings | None = None,
     user: str = "",
 ) -> tuple[FakeServer, object]:
-    """Return a fake server that was asked once for a path, and its answer or the error."""
+    """Request a path once; return the fake server, and the answer or error."""
     fake = FakeServer(lambda count, asked_path, body: answer(asked_path))
     address = f"opensearch+http://{user}{fake.address}"
     server = OpenSearchServer(address, settings or ServerSettings())

@@ -1,4 +1,4 @@
-"""Every method of an engine has the signature that the interface gives it."""
+"""Every engine method has the signature declared by its interface."""
 
 import inspect
 import re
@@ -41,7 +41,7 @@ KEPT: dict[type[ABC], tuple[type, ...]] = {
     DatesBuilder: (FolderBuilder, IndexBuilder),
     LiveSelection: (ServerLiveSelection,),
 }
-"""The interfaces, and the classes that keep them; an engine that joins adds its own."""
+"""The interfaces and their implementations; a new engine adds its classes."""
 
 
 def interfaces(of: type[ABC]) -> Iterator[type]:
@@ -57,7 +57,7 @@ def methods(interface: type) -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 def parameters(method: Callable[..., object]) -> list[str]:
-    """Return what a method takes; annotations may be texts, and name modules."""
+    """Return the parameters of a method; annotations may be strings with module names."""
     found = inspect.signature(method).parameters.values()
     return [_MODULES.sub("", str(one)).replace("'", "") for one in found]
 

@@ -1,4 +1,4 @@
-"""Words as they are written, by the tokens of the index."""
+"""Words as written in texts, by index tokens."""
 
 from nwx.engine.analyzer import tokens, written_words
 

@@ -1,4 +1,4 @@
-"""Pools for judges, and weights that do better on queries held out."""
+"""Pools for judges, and weights that improve held-out queries."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a watch prints of the analysis beside it."""
+"""Messages of a watch about its background analysis."""
 
 from dataclasses import replace
 from typing import cast
@@ -12,7 +12,7 @@ from nwx.steering.running.options import SteeringReport
 
 
 class _Listener:
-    """A listener with the report that a test gives it."""
+    """A listener with a given report."""
 
     def __init__(self) -> None:
         self.now = SteeringReport("stones")
@@ -48,7 +48,7 @@ def test_what_went_wrong_is_told_once(capsys: pytest.CaptureFixture[str]) -> Non
     assert line.startswith("nwx: the analysis ended early: it crashed;")
     assert printed(replace(stopped, analysed=2)) == []
     assert printed(replace(stopped, failed=8, errors=errors(8))) == ["nwx: a.warc.gz at 7: page 7"]
-    # Of very many failures only the first are listed.
+    # Of many failures only the first ones are printed.
     assert printed(replace(stopped, failed=10, errors=errors(8))) == [
         "nwx: … and 2 more pages not analysed"
     ]

@@ -1,4 +1,4 @@
-"""Dates that purging rules keep out."""
+"""Dates excluded by purging rules."""
 
 from nwx.engine.access.access_index import purged_seen, unpurged_dates
 from nwx.engine.access.decisions import AccessRules

@@ -1,4 +1,4 @@
-"""Access rules as the files of pywb, which answers as nwx does."""
+"""Access rules as pywb files, with the same decisions in pywb and nwx."""
 
 import io
 import json
@@ -43,7 +43,7 @@ com,example)/?example=1 - {"access": "block"}
 com, - {"access": "allow"}
 *, - {"access": "block"}
 """
-# pywb finds `*,` only for URLs that stand right before it in the file, or behind all others.
+# pywb matches `*,` only for URLs just before it in the file, or after all other rules.
 URLS = [
     "http://iana.org/",
     "http://www.iana.org/exact/line",
@@ -63,7 +63,7 @@ URLS = [
 
 @pytest.fixture(scope="module")
 def checker() -> Any:
-    """The class by which pywb decides."""
+    """The class that makes access decisions in pywb."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the libraries that pywb imports
         from pywb.warcserver.access_checker import AccessChecker
@@ -126,7 +126,7 @@ def _any_moment(chance: random.Random) -> str:
 
 
 def _near(chance: random.Random, digits: str) -> str:
-    """Return a second at an end of the period that these digits name."""
+    """Return a time at the first or last second of the period given by `digits`."""
     first, last = date_span(digits[: len(digits) // 2 * 2])
     moment = datetime.strptime(chance.choice([first, last]), "%Y%m%d%H%M%S")
     return f"{moment + timedelta(seconds=chance.randint(-1, 1)):%Y%m%d%H%M%S}"

@@ -1,4 +1,4 @@
-"""Which rule decides about a capture, for whom and when."""
+"""The rule that decides about a capture, by viewer and time."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Seen:
-    """What rules look at."""
+    """The properties that rules match."""
 
     urlkey: str = "com,example)/a/b"
     url: str = ""

@@ -1,4 +1,4 @@
-"""Prefixes looked up by the texts that have them."""
+"""Prefixes looked up by texts that start with them."""
 
 import random
 

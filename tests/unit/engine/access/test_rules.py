@@ -1,4 +1,4 @@
-"""Access rules in their normal form."""
+"""Access rules in normal form."""
 
 from dataclasses import replace
 

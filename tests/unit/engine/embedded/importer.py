@@ -1,4 +1,4 @@
-"""Writes an archive from a place that the ledger tells, as an import does; made to be killed.
+"""Writes an archive from the ledger's position on, like an import; meant to be killed.
 
 python -m tests.unit.engine.embedded.importer FOLDER
 """
@@ -16,7 +16,7 @@ COMMIT_SECONDS = 0.02
 
 
 def main() -> None:
-    """Write what is missing."""
+    """Write the missing batches."""
     writer.COMMIT_SECONDS = COMMIT_SECONDS
     with EmbeddedEngine(Path(sys.argv[1])) as engine:
         engine.create()
@@ -24,7 +24,7 @@ def main() -> None:
         done = files[0].done_to if files else 0
         for number in range(done, BATCHES):
             pages = [page(10 * number + n, f"word{n} " * 50) for n in range(10)]
-            # Every second batch holds an earlier capture of what the one before it holds.
+            # Every second batch has an earlier capture of a document in the previous batch.
             again = [page(10 * number - 3, "earlier", timestamp="20090101000000")]
             seen = Dates("http://a.org/ -", ((f"2010010100{number:04}", "web"),))
             made = batch(*pages, *again[: number % 2], done_to=number + 1)

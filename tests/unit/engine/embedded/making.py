@@ -11,7 +11,7 @@ def page(
     headings: tuple[str, ...] = (),
     **extract: str,
 ) -> Document:
-    """Return the document numbered so, of a URL and a digest of its own."""
+    """Return the document with this number, with a unique URL and digest."""
     url, digest = f"http://example.org/{number}", f"sha1:{number:032d}"
     capture = Capture(
         collection="web",
@@ -38,7 +38,7 @@ def page(
 
 
 def batch(*documents: Document, done_to: int = 0) -> Batch:
-    """Return what an import writes of documents, with the ledger up to a place."""
+    """Return the batch that an import writes for documents, with the ledger up to a position."""
     files = (SourceFile("web", "a.warc", "a.warc", None, "", done_to),) if done_to else ()
     return Batch(
         documents=documents,

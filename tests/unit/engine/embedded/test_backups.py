@@ -1,4 +1,4 @@
-"""Backups of folders that others write to, and their restoration, killed or not."""
+"""Backups of folders during writes, and their restoration, killed or not."""
 
 import errno
 import fcntl
@@ -37,7 +37,7 @@ KILLS = 8
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive that has something in every index, and triples."""
+    """An archive with entries in every index, and triples."""
     folder = tmp_path_factory.mktemp("whole")
     with open_engine(Settings(engine=str(folder / "archive"))) as engine:
         archive = Archive(engine, folder, folder / "archive" / "triples")
@@ -120,7 +120,7 @@ def test_no_backup_reads_between_the_commits_of_both_stores(
 
 
 def cut_off_commit(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace a document by an earlier capture; end between the commits of both stores."""
+    """Replace a document by an earlier capture; end between the commits of the two stores."""
     commit = TextWriter.commit
     writer = EmbeddedEngine(archive)
     writer.write(batch(page(1, "early", timestamp="20090101000000")))
@@ -179,7 +179,7 @@ def test_a_cut_off_commit_in_a_backup_is_told_and_left(tmp_path: Path) -> None:
     (found,) = nwx.open(one).check()
     assert (found.kind, found.id) == ("unchecked", str(one / "replacing.json"))
     copied = Path(nwx.open(one).backup(tmp_path / "further", check=True))
-    assert not (copied / "replacing.json").exists()  # in a file of its own it can be finished
+    assert not (copied / "replacing.json").exists()  # a separate copy can finish the replacement
     assert list(nwx.open(other).check()) == []
 
 

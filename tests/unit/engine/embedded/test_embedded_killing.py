@@ -1,4 +1,4 @@
-"""An importer that is killed anywhere and run again ends as an undisturbed one does."""
+"""An importer killed at any point and restarted gives the same result as an uninterrupted one."""
 
 import os
 import random
@@ -30,7 +30,7 @@ def entries(folder: Path) -> dict[IndexName, list[Mapping[str, Any]]]:
 
 
 def check(folder: Path) -> int:
-    """Hold a reader to what the ledger says; return how far that is."""
+    """Check the archive against the ledger through a reader; return the ledger's position."""
     with EmbeddedEngine(folder, read_only=True) as engine:
         done = engine.files()[0].done_to if engine.files() else 0
         everything = Question(All(), collapse=Collapse.NONE, limit=0, facets=("domain",))

@@ -1,4 +1,4 @@
-"""What goes wrong in an archive's folder is said as it is; our own mistakes are no damage."""
+"""Damage in an archive's folder is reported as such; programming errors are not."""
 
 import errno
 import json
@@ -37,7 +37,7 @@ def test_an_error_of_our_own_is_not_taken_for_damage(
     with EmbeddedEngine(tmp_path / "a") as engine:
         engine.write(batch(page(1)))
         engine.refresh()
-        # A module that has the name `tantivy` among its own.
+        # A module with the name `tantivy` in its namespace.
         monkeypatch.setattr(counts, "tantivy", object(), raising=False)
         monkeypatch.setattr(counts, "_most_frequent", lambda *_: int("not a number"))
         with pytest.raises(ValueError, match="invalid literal"):

@@ -1,4 +1,4 @@
-"""An archive that nobody may write to can be read, be it a mount or the mode of its folders."""
+"""A read-only archive can be read, whether by its mount or by the mode of its folders."""
 
 import ctypes
 import json
@@ -43,12 +43,12 @@ with EmbeddedEngine(Path(sys.argv[1]), read_only=True) as engine:
 
 
 def obey_modes() -> None:
-    """Let the modes of files count for root too, from the next program on."""
+    """Make file modes apply to root too, for programs started later."""
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
 
 
 def asked(archive: Path) -> dict[str, object]:
-    """Return what a process finds that may not write to the archive."""
+    """Return the results of a process that cannot write to the archive."""
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", ASK, str(archive)],
         capture_output=True,
@@ -63,7 +63,7 @@ def asked(archive: Path) -> dict[str, object]:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Iterator[Path]:
-    """An archive with an attached index of dates, whose folders are to become read-only."""
+    """An archive with an attached index of dates, whose folders will be read-only."""
     place = tmp_path / "archive"
     with EmbeddedEngine(place) as engine:
         engine.write(batch(*(page(number, "some words") for number in range(3))))

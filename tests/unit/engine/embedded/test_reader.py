@@ -1,4 +1,4 @@
-"""What SQLite holds, as records and as entries."""
+"""Data in SQLite as records and as entries."""
 
 import sqlite3
 from collections.abc import Iterator

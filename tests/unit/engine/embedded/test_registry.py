@@ -1,4 +1,4 @@
-"""What SQLite holds of documents, dates and captures."""
+"""Documents, dates and captures in SQLite."""
 
 import sqlite3
 from collections.abc import Iterator

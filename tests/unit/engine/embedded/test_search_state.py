@@ -1,4 +1,4 @@
-"""The state of searches in a folder."""
+"""The search state of a folder."""
 
 from pathlib import Path
 

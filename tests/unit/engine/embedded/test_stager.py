@@ -1,4 +1,4 @@
-"""What is staged by several processes and written by one is what one alone writes."""
+"""Staging by several processes with one writer gives the same result as a single process."""
 
 import random
 from collections.abc import Mapping
@@ -116,11 +116,11 @@ DEATHS = [
     ("commit", lambda self: (_commit(self), _kill())),
     ("tidy", lambda self: _kill()),
 ]
-"""Methods of the writer of texts, and what ends the process in them."""
+"""Methods of the text writer, and replacements that end the process in them."""
 
 
 def write_some(engine: EmbeddedEngine, batches: list[Batch], chance: random.Random) -> None:
-    """Write batches, all staged together, or most staged before any of them was written."""
+    """Write batches, all staged together, or most of them staged before the first is written."""
     if chance.random() < 0.3:
         staging = engine.staging()
         for each in batches:
@@ -136,7 +136,7 @@ def write_some(engine: EmbeddedEngine, batches: list[Batch], chance: random.Rand
 
 
 def random_batch(chance: random.Random, number: int) -> Batch:
-    """Return documents of few keys, captured at any time, and dates of other keys."""
+    """Return documents of a few keys, captured at any time, and dates of other keys."""
     documents = [
         page(chance.randrange(12), f"text {stamp}", timestamp=f"2010010100{stamp:04}")
         for stamp in (chance.randrange(6000) for _ in range(chance.randrange(4)))

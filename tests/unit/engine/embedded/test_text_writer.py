@@ -1,4 +1,4 @@
-"""An index with fewer fields, or other words, is made anew by the next writer."""
+"""An index with fewer fields, or other words, is rebuilt by the next writer."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ DESCRIBED = Question(Term("description", "rare"))
 
 @contextmanager
 def fewer_fields() -> Iterator[None]:
-    """Make indices as a version did whose mapping had no descriptions."""
+    """Create indices like a version whose mapping had no descriptions."""
     known = tantivy_index.field_kinds
     fewer = {name: kind for name, kind in known().items() if name != "description"}
     with pytest.MonkeyPatch.context() as patch:

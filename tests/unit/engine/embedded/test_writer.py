@@ -1,4 +1,4 @@
-"""Commits, repairs and errors of the one writer."""
+"""Commits, repairs and errors of the single writer."""
 
 import json
 import shutil
@@ -77,7 +77,7 @@ def test_closing_commits(folder: Path) -> None:
 
 
 class _KilledError(Exception):
-    """Stands for a process that ends there and then."""
+    """Stands for a process that ends at this point."""
 
 
 def killed(*_: object) -> None:
@@ -85,7 +85,7 @@ def killed(*_: object) -> None:
 
 
 def abandon(engine: EmbeddedEngine) -> None:
-    """Let go of files and locks as the end of a process does, without a commit."""
+    """Release files and locks without a commit, like a process that ends."""
     with pytest.raises(_KilledError):
         engine.refresh()
     engine.close()
@@ -131,7 +131,7 @@ def test_a_replaced_document_survives_a_killed_writer(
         abandon(engine)
     with EmbeddedEngine(folder) as engine:
         assert numbers(engine) == [1]
-        assert engine.write(batch(early)).replaced == 0  # whoever opens it has finished the commit
+        assert engine.write(batch(early)).replaced == 0  # opening has finished the commit
         engine.refresh()
         id = early.capture.document_id
         assert engine.documents([id])[id].extract.content == "early"
@@ -147,7 +147,7 @@ def test_files_of_a_killed_writer_are_not_in_the_way(folder: Path, tmp_path: Pat
     with EmbeddedEngine(folder) as engine:
         engine.write(batch(early))
         engine.refresh()
-        # Killed after the files were written, and before the index was said to have them.
+        # Killed after writing the files, and before adding them to the index.
         (deletions,) = (folder / "documents").glob("*.del")
         for file in (deletions, folder / "documents" / ".managed.json"):
             shutil.copy(file, state / "documents")
@@ -158,7 +158,7 @@ def test_files_of_a_killed_writer_are_not_in_the_way(folder: Path, tmp_path: Pat
         assert engine.documents([id])[id].extract.content == "early"
 
 
-# Makes a segment with each commit, and ends before tantivy has merged them.
+# Creates a segment with each commit, and ends before tantivy has merged them.
 LEAVE_SEGMENTS = """
 import os, sys
 from pathlib import Path
@@ -294,7 +294,7 @@ def test_what_is_for_reading_only_is_not_written(folder: Path) -> None:
         EmbeddedEngine(folder, read_only=True)
     assert not folder.exists()
     EmbeddedEngine(folder).create()
-    with pytest.raises(EngineError) as found:  # pages show it: it names no other archive
+    with pytest.raises(EngineError) as found:  # shown on pages: it must not name the archive
         EmbeddedEngine(folder.parent / "other", read_only=True)
     assert str(folder) not in str(found.value)
     assert "--engine" not in str(found.value)

@@ -1,4 +1,4 @@
-"""What an update makes of an entry of a queue."""
+"""Queue entries changed by updates."""
 
 from nwx.engine.indices.crawl_queue import PutCounts, UrlState, UrlUpdate
 from nwx.engine.indices.queue_entries import (

@@ -1,4 +1,4 @@
-"""Words looked up in anchor texts find what plain Python finds in them."""
+"""Words in anchor texts are found as in plain Python."""
 
 import random
 from collections import defaultdict
@@ -23,7 +23,7 @@ from tests.links import random_batches
 
 WORDS = ("home", "the", "annual", "report", "more", "here", "grosse", "日", "nowhere", "evil")
 Uses = Mapping[str, Mapping[str, set[str]]]
-"""By urlkey and anchor text the hosts that link so."""
+"""Linking hosts by urlkey and anchor text."""
 
 
 def _linked(path: Path, batches: list[Batch]) -> AnchorTable:

@@ -1,4 +1,4 @@
-"""A server that answers as told, in the place of Elasticsearch."""
+"""A server with predefined answers in place of Elasticsearch."""
 
 import json
 import ssl
@@ -17,7 +17,7 @@ Reply = tuple[int, Any]
 
 
 class FakeServer:
-    """A server that answers as told, and remembers what it was asked."""
+    """A server with predefined answers that records the requests."""
 
     def __init__(
         self, answer: Callable[[int, str, bytes], Reply], certificate: Path | None = None
@@ -45,7 +45,7 @@ class FakeServer:
             do_GET = do_POST = do_PUT = do_DELETE = reply  # noqa: N815
 
             def log_message(self, *_: object) -> None:
-                """Keep quiet."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         if certificate is not None:
@@ -66,7 +66,7 @@ class FakeServer:
 def serving(
     answer: Callable[[int, str, bytes], Reply], settings: ServerSettings | None = None
 ) -> Iterator[tuple[FakeServer, Server]]:
-    """Give a fake server, and our connection to it."""
+    """Yield a fake server, and a connection to it."""
     fake = FakeServer(answer)
     server = ElasticServer(f"http://{fake.address}", settings or ServerSettings())
     try:

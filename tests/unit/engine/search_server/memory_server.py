@@ -1,4 +1,4 @@
-"""A server that keeps entries in memory: reads by ids, and writes over the state that was read."""
+"""A server with entries in memory: reads by id, and conditional writes on the state read."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ _STATUS = {"created": 201, "updated": 200, "deleted": 200, "not_found": 404}
 
 
 class MemoryServer:
-    """The entries of one index, by id; `before` is called with each request before it is done."""
+    """The entries of one index, by id; `before` is called before each request is processed."""
 
     address = place = "memory"
 
@@ -36,7 +36,7 @@ class MemoryServer:
         params: Mapping[str, Any] | None = None,
         **_: object,
     ) -> Entry:
-        """Answer a request as a search server does."""
+        """Answer a request like a search server."""
         what = path.rpartition("/")[2]
         self.before(what)
         self.requests.append(what)

@@ -1,4 +1,4 @@
-"""A capture is stored once, and never in the place of another."""
+"""A capture is stored once, and never overwrites another."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ONE, TWO = (page(number).capture for number in (1, 2))
 
 
 def answer(_: int, path: str, body: bytes) -> Reply:
-    """Answer as a server that has the first of the captures already."""
+    """Answer like a server that already has the first of the captures."""
     if "_bulk" not in path:
         return 200, {}
     conflict = item(409, error={"type": "version_conflict_engine_exception"})
@@ -51,7 +51,7 @@ def copy(number: int, *, primary: bool = True) -> dict[str, Any]:
 
 
 def answering(shards: dict[str, list[dict[str, Any]]] | None) -> Any:
-    """Return what answers as a server with two shards, of which some are there."""
+    """Return an application that answers like a server with two shards, some of them available."""
 
     def answer(number: int, path: str, body: bytes) -> Reply:
         if "/_settings" in path:

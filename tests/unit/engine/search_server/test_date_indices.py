@@ -1,4 +1,4 @@
-"""Dates indices built anew: what has taken its place stays there."""
+"""Rebuilt dates indices: an index that has replaced the old one meanwhile stays."""
 
 import pytest
 

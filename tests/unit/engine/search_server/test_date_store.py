@@ -1,4 +1,4 @@
-"""Dates added and removed, by one and by several at once, on a server in memory."""
+"""Dates added and removed, by one process and by several at once, on an in-memory server."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,7 +26,7 @@ def _small_entries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def moments(random: Random, count: int) -> Pairs:
-    """Return pairs that lie close together now and then."""
+    """Return random pairs, some of them close together."""
     return {
         (
             f"{random.choice((1999, 2004, 2004, 2004))}{random.choice((1, 2, 2)):02}"
@@ -48,7 +48,7 @@ def stored(server: MemoryServer) -> Pairs:
 
 
 def check(server: MemoryServer, *, once: bool = True) -> None:
-    """Check what whoever asks by queries relies on: each date once, all entries to be found."""
+    """Check the invariants of queries: each date is stored once, all entries can be found."""
     places: dict[str, str] = {}
     for id, entry in server.entries.items():
         name = id.partition(".")[2]
@@ -120,7 +120,7 @@ def test_others_that_write_in_between_lose_nothing(seed: int) -> None:
     while work:
         next(work.pop())
     assert stored(server) == (known - removed) | new
-    # Of a document that is deleted in between, a date may be found in two entries.
+    # If the document is deleted in between, a date may be in two entries.
     check(server, once=removed != known)
 
 

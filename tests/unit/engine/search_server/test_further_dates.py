@@ -12,7 +12,7 @@ JULY, AUGUST, NEXT_YEAR = "20100701000000", "20100801000000", "20110101000000"
 
 @pytest.fixture(scope="module")
 def table() -> FurtherDates:
-    """Two documents, and one without an entry; entries of several indices are about the first."""
+    """Two documents, and one without an entry; entries in several indices belong to the first."""
     collector = DatesCollector()
     collector.add([(7, [f"a/{JULY}", f"b/x/{JULY}", f"a/{NEXT_YEAR}"]), (8, [f"a/{JULY}"])])
     collector.add([(3, [f"/{AUGUST}"]), (7, [f"a/{JULY}", f"/{AUGUST}"])])
@@ -30,7 +30,7 @@ def beyond_own(
     condition: DateCondition = ANY,
     hidden: list[HiddenSpan] | None = None,
 ) -> list[dict[str, int]]:
-    """Return what there is beside one capture and document in the period of each entry's date."""
+    """Return the counts beyond one capture and document in the period of each entry's date."""
     found = table.beyond_own(among, period, condition, hidden or [])
     return [{name: count for name, count in one.items() if count} for one in found]
 

@@ -1,4 +1,4 @@
-"""Indices of older versions, brought forward."""
+"""Indices of older versions, upgraded."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ FIELDS: dict[str, Any] = {"id": {}, "key": {}, "dates": {}, "seen": {}, "count":
 
 
 def added(fields: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is put into the mapping of a dates index with these fields."""
+    """Return the fields added to the mapping of a dates index with these fields."""
     meta = {"version": 1, "attached": {"old": "elsewhere"}}
     state = {"nwx-dates-000001": {"mappings": {"_meta": meta, "properties": fields}}}
 

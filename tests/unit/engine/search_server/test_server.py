@@ -1,4 +1,4 @@
-"""The connection: what goes wrong on the server is said plainly, and repeated where that helps."""
+"""The connection: server errors are reported clearly, and requests retried if that helps."""
 
 import socket
 import subprocess

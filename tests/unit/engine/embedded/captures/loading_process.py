@@ -1,6 +1,6 @@
-"""Loads captures into an archive until it is killed, in small steps; prints what is stored.
+"""Loads captures into an archive until it is killed, in small steps; prints the numbers of loads.
 
-With `forward` in the place of a number it opens the archive, which brings an older one forward.
+With `forward` instead of a number, it opens the archive, which upgrades an older one.
 """
 
 import sys
@@ -11,11 +11,11 @@ from nwx.engine.embedded.captures import blocks, capture_writer, cdx_order, merg
 from tests.conformance.archive import capture
 
 LOADED = 60
-"""So many captures have the odd loads, each in many steps; the even ones have one."""
+"""Number of captures in odd loads, each of many steps; even loads have one capture."""
 
 
 def main() -> None:
-    """Load, or bring forward."""
+    """Load, or upgrade."""
     for module in (blocks, capture_writer, cdx_order):
         module.BLOCK_CAPTURES = 4
     cdx_order.SORTED_AT_ONCE, merges.MERGED_AT_ONCE, merges.FEW_CAPTURES = 10, 10, 40

@@ -1,4 +1,4 @@
-"""Some values of a block's columns are cut out of all of them."""
+"""Some values of a block's columns are extracted without the rest."""
 
 import pytest
 

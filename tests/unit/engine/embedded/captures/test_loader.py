@@ -1,4 +1,4 @@
-"""Loads of captures, and the log that they leave behind."""
+"""Loads of captures, and the log that they write."""
 
 import threading
 import time
@@ -54,7 +54,7 @@ def chunks(captures: Iterable[Capture]) -> Iterator[IncomingCaptures]:
 
 
 class _Load:
-    """A load that takes until it may end, if it takes a while."""
+    """A load that, if `long`, does not end before `may_end` is set."""
 
     def __init__(self, *, long: bool, merging: Merging = Merging.NONE) -> None:
         self._long = long
@@ -135,7 +135,7 @@ def test_others_write_and_merge_between_the_steps_of_a_merge(
     monkeypatch.setattr(merges, "FEW_CAPTURES", few)
 
     def write(_: float) -> None:
-        """Load and delete while others merge, and look at what there is."""
+        """Load and delete during a merge, and check the stored captures."""
         held.append(load(written[-1]))
         written.append(written[-1] + 1)
         if removed and len(written) > 3:
@@ -156,7 +156,7 @@ def test_others_write_and_merge_between_the_steps_of_a_merge(
             found = [one.source_file_offset for one in engine.captures("", "\U0010ffff")]
         assert found == sorted(one.source_file_offset for one in held)
 
-    # Not the sleep of all: other threads of this process, and locks, sleep too.
+    # Not the global sleep, which other threads and locks of this process also use.
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=write)
     monkeypatch.setattr(merges, "time", clock)
     with closing(connect(folder.database, read_only=False)) as db:
@@ -197,7 +197,7 @@ def test_merges_return_the_pages_of_what_they_merged_to_the_file_system(
     with EmbeddedEngine(folder.path) as engine:
         engine.create()
     with closing(connect(folder.database, read_only=False)) as db:
-        if is_older:  # an archive that was made without auto_vacuum
+        if is_older:  # an archive created without auto_vacuum
             db.execute("PRAGMA auto_vacuum = NONE")
             db.execute("VACUUM")
         for first in range(0, 20_000, 5_000):

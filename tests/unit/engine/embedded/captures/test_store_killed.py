@@ -1,4 +1,4 @@
-"""Who is killed while captures are stored, merged or brought forward loses and halves nothing."""
+"""Kills while captures are stored, merged or upgraded neither lose nor split loads."""
 
 import os
 import random
@@ -29,7 +29,7 @@ def start(folder: Path, what: str) -> "subprocess.Popen[str]":
 
 
 def kill(process: "subprocess.Popen[str]", seconds: float) -> str:
-    """Kill a process after a while, and return what it has printed."""
+    """Kill a process after a while, and return its output."""
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -38,7 +38,7 @@ def kill(process: "subprocess.Popen[str]", seconds: float) -> str:
 
 
 def stored(folder: Path) -> Counter[int]:
-    """Return how many captures there are of each load."""
+    """Count the captures of each load."""
     with EmbeddedEngine(folder, read_only=True) as engine:
         found = [one.source_file_offset for one in engine.captures("", "\U0010ffff")]
         assert engine.count(IndexName.CAPTURES) == len(found) == len(set(found))

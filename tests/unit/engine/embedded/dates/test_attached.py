@@ -1,4 +1,4 @@
-"""What is looked up of attached indices is kept in a file, which is trusted only where it fits."""
+"""Look-ups of attached indices are cached in a file, which is used only while it is valid."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +18,7 @@ OTHERS = [Dates(f"http://gone.example/{n} sha1:X", (("20010101000000", "web"),))
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An archive with dates in an index that is attached."""
+    """An archive with dates in an attached index."""
     with EmbeddedEngine(tmp_path / "archive") as engine:
         engine.write(batch(PAGES))
         engine.refresh()
@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def dates(folder: Path) -> dict[str, list[str]]:
-    """Return the years of each page, as a search shows them."""
+    """Return the years of each page in search results."""
     with EmbeddedEngine(folder, read_only=True) as engine:
         hits = engine.search(Question(All(), limit=100)).hits
         return {hit.url.rpartition("/")[2]: [date[:4] for date in hit.dates] for hit in hits}

@@ -1,4 +1,4 @@
-"""Terms by pattern and by range, against a plain comparison of texts."""
+"""Terms by pattern and by range, compared with plain text comparison."""
 
 import random
 import re
@@ -80,7 +80,7 @@ def test_wildcards_find_what_follows_them(searcher: tantivy.Searcher, pattern: s
     pieces = list(pattern_pieces(pattern))
     signs = {"*": ".*", "?": "."}
     plain = "".join(signs.get(one) or re.escape(one[1:]) for one in pieces)
-    plain = re.sub(r"(\.\*)+", ".*", plain)  # or it takes for ever
+    plain = re.sub(r"(\.\*)+", ".*", plain)  # otherwise matching takes forever
     wanted = sum(re.fullmatch(plain, term, re.DOTALL) is not None for term in TERMS)
     assert (
         found(searcher, wildcard_query(FIELD, pieces, Terms(DocumentSearcher(searcher)))) == wanted

@@ -1,4 +1,4 @@
-"""Few documents are found with their scores: the answers are those of separate look-ups."""
+"""Finding few documents with their scores gives the same results as separate look-ups."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Sets of values, counted from how often each set occurs."""
+"""Value counts from the frequencies of sets of values."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The plan of a question, and the leaves that are taken out of a query."""
+"""The plan of a question, and the leaves extracted from a query."""
 
 from nwx.engine.embedded.documents.plan import JoinedLeaf, plan_search, without_joined
 from nwx.query.question import DateCondition, Question

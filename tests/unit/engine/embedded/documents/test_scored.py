@@ -1,4 +1,4 @@
-"""Bounds of how many documents words find, and all scores of few documents."""
+"""Bounds on the number of documents matching words, and all scores of few documents."""
 
 import random
 from collections.abc import Iterator

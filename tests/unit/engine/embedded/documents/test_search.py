@@ -1,4 +1,4 @@
-"""Results of any size, orders, facets and snippets, against a plain look at all documents."""
+"""Results of any size, orders, facets and snippets, compared with a scan of all documents."""
 
 import random
 from collections import Counter

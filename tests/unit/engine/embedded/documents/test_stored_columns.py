@@ -1,4 +1,4 @@
-"""Columns of the database as arrays, and the file of them."""
+"""Columns of the database as arrays, and their file."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""All numbers that a query finds, listed or read from sums."""
+"""All document numbers matching a query, listed or read from sums."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Sets of documents by word, and trees of words put together from them."""
+"""Sets of documents by word, and trees of words built from them."""
 
 import random
 from collections.abc import Collection, Iterator
@@ -45,7 +45,7 @@ def test_numbers_become_bits_and_again_numbers(size: int) -> None:
 
 
 class Words:
-    """Words and their documents: `by3` is in every third."""
+    """Words and their documents: every third one has `by3`."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -203,7 +203,7 @@ def write(path: Path, numbers: Collection[int], *, shift: int = 0) -> None:
 
 
 def found(path: Path) -> dict[str, int]:
-    """Return how many documents have each word, and both of each two of them."""
+    """Return the number of documents with each word, and with both words of some pairs."""
     texts = [f"by{one}" for one in FACTORS] + ["by2 by3", "by2 by5", "by3 by5"]
     with opened(path) as engine:
         return {text: engine.search(Question(text)).documents.value for text in texts}
@@ -238,11 +238,11 @@ def test_results_are_the_same_whatever_comes_after(
     assert {"by2", "by3", "by5"} <= set(kept.sets)
     read.clear()
     assert found(path) == expected(range(100))
-    write(path, range(100, 104))  # too few to write the file anew
+    write(path, range(100, 104))  # too few to rewrite the file
     assert found(path) == expected(range(104))
     write(path, range(104, 125))
     assert found(path) == expected(range(125))
-    with opened(path) as engine:  # the file is written anew, without a look at words
+    with opened(path) as engine:  # rewrites the file without reading words
         keys = [document_key(one.url, one.digest) for one in map(_capture, range(40))]
         seen = tuple(Dates(key, (("20110101000000", "web"),)) for key in keys)
         engine.write(Batch(dates=seen))
@@ -259,7 +259,7 @@ def _capture(number: int) -> Capture:
 
 
 class _Searcher:
-    """An index of a few terms, and what it was asked."""
+    """An index of a few terms that records the queries."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -293,7 +293,7 @@ def test_too_many_terms_are_refused() -> None:
         _fitting(Terms(searcher), "title")
 
 
-# As Lucene 10.3.1 answers.
+# Results of Lucene 10.3.1.
 AS_LUCENE = [
     ("b b", 1, "b e d a d a d", False),
     ("b b", 1, "b e b", True),

@@ -1,4 +1,4 @@
-"""The file of the index crawls: damaged, of a newer version, shared by processes, killed."""
+"""The file of the crawls index: damaged, of a newer version, shared by processes, killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The links of a host are the same whether they are sorted, or found in the order of all."""
+"""The links of a host are the same, whether sorted or found in the global order."""
 
 from pathlib import Path
 

@@ -68,7 +68,7 @@ def test_files_of_the_first_format_are_read_and_brought_forward(
         index, wanted = engine.digests, {one: f"md5:{n:032x}" for n, one in enumerate(DIGESTS)}
         assert index.is_kept()
         assert all(index.same(one) == (one, known) for one, known in wanted.items())
-        assert len(copied) == 1  # and not for each look-up
+        assert len(copied) == 1  # once, not for each look-up
         index.add([(DIGESTS[0], "md5:" + "f" * 32)])
         assert dict(index.pairs()) == {**wanted, DIGESTS[0]: "md5:" + "f" * 32}
         assert index.further(wanted[DIGESTS[1]]) == [DIGESTS[1]]

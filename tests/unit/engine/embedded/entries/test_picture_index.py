@@ -1,4 +1,4 @@
-"""The file of pictures: questions that take too long are stopped."""
+"""The file of pictures: slow queries are stopped."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is counted of a queue is checked against its URLs."""
+"""The counts of a queue are checked against its URLs."""
 
 import sqlite3
 from contextlib import closing
@@ -34,7 +34,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: str, place: str, words: 
 
 
 def test_urls_with_a_port_leave_the_queue_of_their_bare_host(tmp_path: Path) -> None:
-    """As files of format 1 had them."""
+    """Files of format 1 stored them that way."""
     urls = [f"http://a.example{port}/" for port in ("", ":8080", ":81")]
     with EmbeddedEngine(tmp_path / "archive") as engine:
         queue = engine.crawl_queue()

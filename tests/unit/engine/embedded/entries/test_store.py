@@ -1,4 +1,4 @@
-"""Files of small entries of an older format are read, and brought forward when they are written."""
+"""Files of small entries in an older format can be read, and are upgraded on the first write."""
 
 import json
 import sqlite3

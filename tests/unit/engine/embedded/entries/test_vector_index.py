@@ -1,4 +1,4 @@
-"""Vectors in a folder: their codes, nearly exact searches, damage, and files of graphs."""
+"""Vectors in a folder: codes, approximate searches, damage, and graph files."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def documents(count: int) -> list[DocumentPassages]:
 def test_damage_is_found(engine: Engine, tmp_path: Path) -> None:
     index = engine.vector_index()
     index.put(documents(9))
-    index.put(documents(12))  # nine are known
+    index.put(documents(12))  # nine of them known
     assert engine.count(IndexName.VECTORS) == 24
     assert index.remove([f"{n:032x}" for n in (3, 11)]) == 4 and not list(engine.damage())
     near = index.nearest(documents(9)[5].vectors[1], 1).passages[0]

@@ -1,4 +1,4 @@
-"""Settings for bulk loading: what goes wrong around them hides nothing, and ends nothing else."""
+"""Settings for bulk loading: failures around them neither hide errors nor end other work."""
 
 from multiprocessing.connection import Connection
 
@@ -14,7 +14,7 @@ from tests.unit.engine.search_server.fake_server import Reply, refusal, serving
 
 
 class Holders(BulkLoading):
-    """The names of those that load, in their order."""
+    """The names of the loading processes, in order."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -31,7 +31,7 @@ START_GUARD = bulk_load._start_guard
 
 
 def end_at_once(connection: Connection) -> None:
-    """End, whatever comes."""
+    """End immediately."""
 
 
 def killed_process(*_: object) -> ChildProcess:
@@ -53,7 +53,7 @@ def test_a_guard_that_was_killed_ends_no_import() -> None:
 
 
 def test_nothing_is_loaded_without_a_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken pipe that reached the command would end it as if all were well."""
+    """An unhandled broken pipe would end the command as if it had succeeded."""
     monkeypatch.setattr(bulk_load, "_start_guard", START_GUARD)
     monkeypatch.setattr(bulk_load, "ChildProcess", killed_process)
     holders = Holders()

@@ -1,4 +1,4 @@
-"""Answers of some of the shards: refused, whatever was asked, unless a search may be partial."""
+"""Answers from only some shards: always refused, except for searches that allow partial results."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -77,7 +77,7 @@ def test_the_later_pages_of_a_point_in_time_are_whole_too(lacking: Body) -> None
 
 
 def test_numbers_of_a_search_that_ended_early_are_refused() -> None:
-    """The server leaves out of an answer what was not asked for."""
+    """The server omits from an answer what was not requested."""
     numbers_found = {"aggregations": {"numbers": {"buckets": []}}}
     whole = HITS | PIT | {"timed_out": True} | numbers_found
 
@@ -150,7 +150,7 @@ def test_a_refresh_reaches_each_copy_that_is_there() -> None:
 
 
 def test_an_entry_that_one_copy_failed_to_take_is_written() -> None:
-    """The server takes that copy out of those that count before it answers."""
+    """The server removes the failed copy from the in-sync set before it answers."""
     written = item(201)
     written["index"]["_shards"] = {"total": 2, "successful": 1, "failed": 1}
     with serving(lambda *_: (200, {"items": [written]})) as (_, server):
@@ -190,7 +190,7 @@ def test_entries_of_lost_shards_are_left_out_where_answers_may_be_partial() -> N
 
 
 def test_a_missing_index_is_no_lost_shard() -> None:
-    """As that of inlinks, where none were built."""
+    """Like that of inlinks, if none were built."""
     missing = {"_id": "1", **refusal("index_not_found_exception")}
     with serving(lambda *_: (200, {"docs": [missing]})) as (_, server), partial_allowed() as found:
         with pytest.raises(IndexMissingError):

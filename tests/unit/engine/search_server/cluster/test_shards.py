@@ -1,4 +1,4 @@
-"""How the shards of an archive do: those of all indices that belong to it."""
+"""Health of an archive's shards: those of all indices that belong to it."""
 
 import json
 from typing import Any
@@ -93,7 +93,7 @@ def index(alias: str = "") -> dict[str, Any]:
 
 
 class Indices:
-    """The indices of an alias, of which the current one has two shards and may be blocked."""
+    """The indices of an alias; the current one has two shards and may be blocked."""
 
     def __init__(self, current: str, others: tuple[str, ...] = (), block: str = "true") -> None:
         self.current, self.block = current, block

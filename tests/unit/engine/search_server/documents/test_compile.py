@@ -1,4 +1,4 @@
-"""The query tree as Elasticsearch's query language."""
+"""The query tree compiled to Elasticsearch's query language."""
 
 import pytest
 

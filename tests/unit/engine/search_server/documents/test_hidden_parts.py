@@ -1,4 +1,4 @@
-"""Documents of which some dates are hidden: their first dates, and queries that stay short."""
+"""Documents with some hidden dates: their first dates, and queries that stay short."""
 
 from nwx.engine.search_server.documents.hidden_parts import (
     HiddenParts,

@@ -1,4 +1,4 @@
-"""Kept lists: trusted while they were the same when last asked for."""
+"""Stored lists, used as long as their last verified state is unchanged."""
 
 import json
 from typing import cast
@@ -17,14 +17,14 @@ LIST = ("dates", {"match_all": {}})
 
 
 class ListServer:
-    """A server that has the numbers of one list."""
+    """A server that stores the numbers of one list."""
 
     def __init__(self) -> None:
         self.numbers = [1, 2]
         self.changes = 1.0
 
     def request(self, method: str, path: str, body: object, *_: object, **__: object) -> Body:
-        """Answer as a search server does."""
+        """Answer like a search server."""
         buckets = [{"key": number, "doc_count": 1} for number in self.numbers]
         aggs: Body = {"numbers": {"buckets": buckets}}
         aggs |= {name: {"value": self.changes} for name in ("sum", "max")}
@@ -32,7 +32,7 @@ class ListServer:
         return {"responses": [answer]} if path.endswith("_msearch") else answer
 
     def states(self) -> list[Body]:
-        """Return the answers to the searches of kept lists."""
+        """Return the answers to searches for stored lists."""
         return [self.request("POST", "/dates/_search", {})]
 
 
@@ -62,7 +62,7 @@ NUMBERS = st.one_of(
 
 
 def is_listed(number: int, begins: str, rests: str) -> bool:
-    """Do what the script does."""
+    """Return whether a number is in a packed list, by the algorithm of the script."""
     bucket = 4 * (number >> 50)
     begin, end = (read(begins[place : place + 4]) for place in (bucket, bucket + 4))
     return any(
@@ -91,7 +91,7 @@ def test_packed_lists_are_written_into_json_as_they_are() -> None:
 
 
 class CountingServer:
-    """A server of so many documents, which may refuse scripts."""
+    """A server of `documents` documents, which may refuse scripts."""
 
     def __init__(self, documents: int, *, scripts: bool = True) -> None:
         self.documents = documents
@@ -99,7 +99,7 @@ class CountingServer:
         self.asked = 0
 
     def request(self, method: str, path: str, body: Body, params: Body, **_: object) -> Body:
-        """Answer as a search server does."""
+        """Answer like a search server."""
         self.asked += 1
         if "script" in body["query"] and not self.scripts:
             types = frozenset({"illegal_argument_exception"})
@@ -108,7 +108,7 @@ class CountingServer:
 
 
 def kinds(server: CountingServer, *, among: int | None = None) -> list[str]:
-    """Return what the queries of a short and a long list are made of."""
+    """Return the clauses of the queries of a short and a long list."""
     lists = ListQueries(cast(Server, server), "documents")
     made = [lists.query(frozenset(range(size)), among) for size in (2, 10)]
     return [kind for one in made for kind in one]
