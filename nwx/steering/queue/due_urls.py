@@ -294,7 +294,7 @@ def _instant(at: DateOption) -> float:
     try:
         return parse_timestamp(date_span(date_text(at))[0]).timestamp()
     except TimestampError as error:
-        raise UsageError(f"{error}; write 2026-03-05, or for --since 30d") from error
+        raise UsageError(f"{error}; --since also takes 30d") from error
 
 
 def queue_due(
