@@ -267,7 +267,8 @@ def _host_problem(text: str) -> ErrorText | None:
             "%(text)s is no host; it has at most %(most)s characters", text=shown, most=_MOST_HOST
         )
     parts = host_parts(normal_host(text))
-    if not text or not parts.domain or "/" in text or "," in text:
+    has_port = ":" in text.rpartition("]")[2]  # ignored, so that the rule would cover more
+    if not text or not parts.domain or has_port or "/" in text or "," in text:
         return ErrorText(
             "%(text)s is no host; write 'example.org', which covers www.example.org", text=shown
         )

@@ -183,7 +183,7 @@ kind = "robot"
 action = "blacklst"
 expressions = ["(", "", "(?=x)", 4]
 surts = ["https://example.org/dir/", "org.example", "a b", ""]
-hosts = ["exa mple", "http://x.org/", "", "*.ok.org", "ok.org/x"]
+hosts = ["exa mple", "http://x.org/", "", "*.ok.org", "ok.org/x", "[::1]", "ok.org:8080"]
 [[rules]]
 [limits]
 depth = -1
@@ -244,6 +244,7 @@ def test_all_errors_are_told_at_once() -> None:
         "rules[1].hosts[2]": "is no host",
         "rules[1].hosts[3]": "is no host",
         "rules[1].hosts[5]": "is no host",
+        "rules[1].hosts[7]": "is no host",
         "rules[2]": "covers nothing",
         "limits.depth": "is -1; it must be from 0",
         "limits.pages": "is a number (1.5); a whole number is wanted",
