@@ -78,11 +78,16 @@ Record = tuple[str, str]
 
 def reference() -> str:
     """Return the text of docs/commands.md."""
-    every = list(_commands("nwx", cli, None))
+    every = list(every_command())
     counts = Counter(record for _, context in every for record in _records(context))
     shared = _shared(counts)
     sections = [_section(title, context, shared) for title, context in every]
     return "\n".join([_HEAD, *sections, _shared_section(shared)])
+
+
+def every_command() -> Iterator[tuple[str, click.Context]]:
+    """Yield the name and context of nwx and of each of its commands."""
+    yield from _commands("nwx", cli, None)
 
 
 def _commands(
