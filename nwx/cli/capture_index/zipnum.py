@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nwx.bulk.resources import MEMORY_BYTES, processors
+from nwx.bulk.resources import processors
 from nwx.cli import option
 from nwx.cli.deduplicate.list_options import SIZE, list_output, print_problems, resources_of
 from nwx.cli.options import cluster_options, cluster_options_of, lines_option
@@ -35,8 +35,7 @@ _work_options = option.option_set(
         SIZE,
         None,
         "Memory limit of all processes; the rest goes to disk, in the cluster's folder.",
-        default=MEMORY_BYTES,
-        show_default="512M",
+        default="512M",
     ),
     _JOBS,
     option.JSON_REPORT,

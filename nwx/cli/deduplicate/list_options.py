@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
-from nwx.bulk.resources import MEMORY_BYTES, Resources
+from nwx.bulk.resources import Resources
 from nwx.cli import option
 from nwx.cli.output import (
     TerminalStream,
@@ -68,8 +68,7 @@ MEMORY = option.value(
     SIZE,
     None,
     "Memory limit of all processes; the rest goes to disk.",
-    default=MEMORY_BYTES,
-    show_default="512M",
+    default="512M",
 )
 TMP = option.value(
     "--tmp", option.FOLDER, "FOLDER", "Folder for temporary files.  [default: TMPDIR]"
