@@ -39,6 +39,11 @@ def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path
     assert "purged: nothing (more)" in repeated
     assert nwx("check").out == "the indices agree\n"
     assert f"default/a.warc.gz at {record['offset']:,} (response, " in repeated
+    removed = nwx("access", "remove", purged["rule"]["id"])
+    assert "files that are in the archive already are not read again" in removed.err
+    assert nwx("import", file, "--json").json["outcomes"] == {"skipped": 1}
+    nwx("import", file, "--collection", "third")
+    assert len(nwx("search", "words", "--json").json["hits"]) == 2
 
 
 def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(

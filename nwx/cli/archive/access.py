@@ -165,8 +165,8 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
         click.echo(f"{counted(removed, 'rule')} removed")
     for id in purged:
         warn(
-            f"rule {id} kept captures out that were purged; the next import of their files"
-            " brings them back, for everybody to see"
+            f"rule {id} kept captures out that were purged; imports of further files bring them"
+            " back, for everybody to see; files that are in the archive already are not read again"
         )
 
 
