@@ -29,7 +29,7 @@ pytestmark = pytest.mark.xdist_group("python-api")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of the sample with all that can be built."""
+    """The sample archive with everything built."""
     folder = tmp_path_factory.mktemp("api") / "archive"
     with nwx.open(folder) as archive:
         report = archive.import_(SAMPLE, jobs=1)

@@ -1,4 +1,4 @@
-"""Lines of records, as pywb's two indexers write them."""
+"""CDX lines of records, equal to those of pywb's two indexers."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""One rule of what a capture is, for records, single lines and columns of lines."""
+"""A single rule decides what a capture is, for records, single lines and columns of lines."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""nwx.data_classes: what the standard decorator makes, found by comparing with it."""
+"""nwx.data_classes, compared with the standard decorator."""
 
 import copy
 import dataclasses
@@ -76,7 +76,7 @@ def test_classes_are_those_of_the_standard_library(given: type[Any], values: tup
 
 @data_classes.dataclass(frozen=True, slots=True)
 class Pickled:
-    """One that can be found by name."""
+    """A class importable by name."""
 
     a: int = 1
     b: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Errors and their texts: English as they stand, and all that a translation needs."""
+"""Errors and their texts: the English text, and everything needed for translation."""
 
 import ast
 import pickle
@@ -10,7 +10,7 @@ from nwx.errors import ErrorText, NwxError, QueryError, SourceError
 
 NWX = Path(__file__).parent.parent.parent / "nwx"
 REACHING_PAGES = ("query", "searching", "values", "access", "links", "pictures")
-"""Folders all of whose errors can be shown on pages."""
+"""Folders whose errors can all be shown on pages."""
 
 
 def test_texts_are_english_with_their_counts_grouped() -> None:
@@ -46,7 +46,7 @@ def test_an_error_replaces_others_with_their_reason(tmp_path: Path) -> None:
 
 
 def _untranslated(path: Path) -> list[int]:
-    """Return the lines of a module that raise an error with a text that is no ErrorText."""
+    """Return the lines of a module that raise an error with a text other than an ErrorText."""
     return [
         node.lineno
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -66,7 +66,7 @@ def test_errors_that_pages_show_can_be_translated(folder: str) -> None:
 
 
 def test_templates_are_literals_without_values() -> None:
-    """`make messages` finds literals alone: an f-string would be no message."""
+    """`make messages` extracts literals only: it would miss an f-string."""
     found = [
         f"{path.name}:{node.lineno}"
         for path in NWX.rglob("*.py")

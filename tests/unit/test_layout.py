@@ -28,13 +28,13 @@ SHARED_NAMES = {
 """Public names that several modules define, with the reason."""
 
 ENGINES = ("nwx/engine/search_server/", "nwx/engine/embedded/")
-"""What plays the same part in both engines has the same name in both."""
+"""Classes with the same role in both engines have the same name in both."""
 
 NOT_GERUNDS = {"digest_spelling", "missing"}
 """Names of modules that end in -ing and are nouns, or the name of their command."""
 
 CROWDED = {"nwx": "the spine: an Archive, its parts by area, and what all modules rest on"}
-"""Folders with more modules than are easy to look through, with the reason."""
+"""Folders with more modules than are easy to survey, with the reason."""
 
 TESTED_ELSEWHERE = {
     "nwx/searching/page_changes.py": "tests/conformance/test_page_changes.py",
@@ -92,13 +92,13 @@ TESTED_ELSEWHERE = {
     "nwx/version.py": "tests/unit/test_archive.py",
     "webapp": "tests/web",
 }
-"""Where modules are tested that have no unit test of their own: records, interfaces, and what
-takes a real server, a browser or a whole archive to try."""
+"""Tests of modules without a unit test: records, interfaces, and what needs a real server, a
+browser or a complete archive."""
 
 
 @pytest.fixture(scope="module")
 def trees() -> Trees:
-    """The modules, parsed."""
+    """The parsed modules."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
@@ -107,7 +107,7 @@ def _name(path: Path) -> str:
 
 
 def _public_names(tree: ast.Module) -> Iterator[str]:
-    """Give the names of a module, but for the functions that answer a route: these name it."""
+    """Yield the names of a module, except functions that handle a route and are named after it."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             if not any("blueprint" in ast.unparse(each) for each in node.decorator_list):
@@ -160,7 +160,7 @@ def test_functions_are_short(trees: Trees) -> None:
 
 
 def _code_lines(function: ast.FunctionDef) -> int:
-    """Return the lines of a function behind its signature and docstring."""
+    """Return the number of lines of a function after its signature and docstring."""
     documented = ast.get_docstring(function) is not None
     body = function.body[1:] if documented else function.body
     return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
@@ -205,7 +205,7 @@ def _class(base: ast.expr) -> str:
 
 
 def _documented_methods(trees: Trees) -> dict[str, set[str]]:
-    """Return the names of the documented methods of each class of the source, inherited too."""
+    """Return the names of the documented methods of each class, including inherited ones."""
     found: dict[str, set[str]] = defaultdict(set)
     bases: dict[str, set[str]] = defaultdict(set)
     for tree in trees.values():

@@ -1,4 +1,4 @@
-"""The mappings, the one truth for both engines."""
+"""The mappings, shared by both engines."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Parts of other packages, as they are installed."""
+"""Plugins in installed packages."""
 
 import json
 import subprocess
@@ -72,7 +72,7 @@ print(json.dumps([found, text]))
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of packages in which the plugin is installed."""
+    """A folder of packages with the plugin installed."""
     folder = tmp_path / "site"
     info = folder / "nwx_notes-1.0.dist-info"
     info.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The committed sample archive is what its script makes, and holds what it promises."""
+"""The committed sample archive equals the output of its script, and has the documented content."""
 
 import gzip
 import subprocess
@@ -21,7 +21,7 @@ ABOUT_YEARS = ("2010", "2013", "2015")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the archive made anew."""
+    """A folder with a newly generated archive."""
     folder = tmp_path_factory.mktemp("sample")
     script = SAMPLE / "make_sample.py"
     subprocess.run([sys.executable, "-W", "error", str(script), str(folder)], check=True)

@@ -1,4 +1,4 @@
-"""Captures written as Parquet, a folder a month."""
+"""Captures exported as Parquet, one folder per month."""
 
 import json
 import resource
@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_written_is_told(
 ) -> None:
     monkeypatch.setattr(
         captures, "to_table", lambda rows: pl.DataFrame({"n": range(1 << 20)})
-    )  # more than fits
+    )  # exceeds the limit
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
     try:

@@ -1,4 +1,4 @@
-"""The columnar index against its published schema, rows made by hand, and DuckDB."""
+"""The columnar index compared with its published schema, rows made by hand, and DuckDB."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ content_mime_detected string?, content_charset string?, content_languages string
 content_truncated string?, warc_filename string, warc_record_offset int32,
 warc_record_length int32, warc_segment string
 """
-"""The columns in files, `?` where null; crawl and subset are names of folders, as there."""
+"""The columns in files, `?` if nullable; crawl and subset are folder names, as published."""
 
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "archive"

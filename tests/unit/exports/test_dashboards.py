@@ -1,4 +1,4 @@
-"""Saved objects for OpenSearch Dashboards: what it has, whole, and nothing of a later Kibana."""
+"""Saved objects for OpenSearch Dashboards: complete, and without features of later Kibanas."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The host index against counts of plain Python."""
+"""The host index compared with counts in plain Python."""
 
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_rows_have_the_counts_of_each_host_and_month(tmp_path: Path) -> None:
 def test_hosts_with_ports_and_parts_of_a_url_are_counted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Captures of a port are apart from the others of their host in the order of URL keys."""
+    """In urlkey order, captures with a port are separate from the others of their host."""
     urls = ["http://a.test/", "http://b.a.test/", "http://a.test:8080/", "dns:a.test"]
     digests = ["A" * 32, "B" * 32, "A" * 32]
     with EmbeddedEngine(tmp_path / "archive") as engine:
@@ -98,7 +98,7 @@ def test_revisits_have_the_type_and_bytes_of_their_payload_as_in_facets(tmp_path
 
 
 def test_a_revisit_of_another_url_has_the_largest_payload_of_its_digest(tmp_path: Path) -> None:
-    """Of the same URL, that counts; without any its own record does."""
+    """A payload of the same URL has precedence; without any, the revisit's own record counts."""
     held = [("http://a.test/1", "image", 7), ("http://a.test/2", "html", 9)]
     again = [("http://a.test/1", "A"), ("http://b.test/1", "A"), ("http://c.test/1", "B")]
     captures = [

@@ -1,4 +1,4 @@
-"""Kibana's saved objects: whole, consistent, of fields that exist; and how they are pushed."""
+"""Kibana's saved objects: complete, consistent, with existing fields; and their upload."""
 
 import json
 import threading
@@ -59,7 +59,7 @@ def test_data_views_are_of_indices_and_their_date_fields() -> None:
 
 
 def _named_fields(value: Any) -> Iterator[str]:
-    """Yield the fields that a query names: the keys of its `term` clauses and of its sort."""
+    """Yield the field names in a query: the keys of its `term` clauses and of its sort."""
     if isinstance(value, list):
         for each in value:
             yield from _named_fields(each)
@@ -120,7 +120,7 @@ def test_another_prefix_shares_nothing() -> None:
 
 @dataclass
 class Kibana:
-    """A server that checks what Kibana's import does, and notes what it was given."""
+    """A server with the checks of Kibana's import that records its input."""
 
     answer: tuple[int, bytes] = (200, b"")
     secrets: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Kibana:
     address: str = ""
 
     def take(self, path: str, headers: Message, body: bytes) -> tuple[int, dict[str, Any]]:
-        """Return what Kibana answers to an import."""
+        """Return Kibana's response to an import."""
         self.paths.append(path)
         if "kbn-xsrf" not in headers:
             return 400, {"statusCode": 400, "message": "Request must contain a kbn-xsrf header."}
@@ -150,7 +150,7 @@ class Kibana:
 
 @pytest.fixture
 def kibana() -> Iterator[Kibana]:
-    """A running server that takes imports as Kibana does."""
+    """A running server that accepts imports like Kibana."""
     made = Kibana()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""A WACZ with what pages need: nearest in time, through style sheets, frames and scripts."""
+"""A WACZ with resources of pages: nearest in time, through style sheets, frames and scripts."""
 
 from pathlib import Path
 

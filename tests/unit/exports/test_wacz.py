@@ -1,4 +1,4 @@
-"""A WACZ holds what was selected, record by record, and says where it is."""
+"""A WACZ contains the selection, record by record, and indexes it."""
 
 import gzip
 import hashlib
@@ -45,7 +45,7 @@ def packed(engine: Engine, out: Path, selection: WaczSelection | None = None) ->
 
 
 def index_of(out: Path) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return urlkey, timestamp and values of each line of the index."""
+    """Return urlkey, timestamp and JSON values of each index line."""
     with open_cluster(out) as cluster:
         lines = [line.decode().split(" ", 2) for line in cluster.lines()]
     return [(key, timestamp, json.loads(text)) for key, timestamp, text in lines]
@@ -56,7 +56,7 @@ def found(out: Path) -> set[tuple[str, str]]:
 
 
 def record_of(out: Path, values: dict[str, Any]) -> tuple[bytes, Any]:
-    """Return the stored bytes of a record, and the record as warcio reads it."""
+    """Return the stored bytes of a record, and the record as read by warcio."""
     with zipfile.ZipFile(out) as archive:
         warc = archive.read(f"archive/{values['filename']}")
     offset = int(values["offset"])
@@ -192,7 +192,7 @@ def two_collections(tmp_path: Path, engine: Engine) -> Engine:
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An archive of two collections that tests only read."""
+    """A read-only archive of two collections."""
     folder = tmp_path_factory.mktemp("both")
     with open_engine(Settings(str(folder / "archive"))) as engine:
         engine.create()
@@ -217,7 +217,7 @@ def load_both(folder: Path, engine: Engine) -> Engine:
         (WaczSelection(urls=("http://B.example:80/#x", "http://nowhere.example/")), [B]),
         (WaczSelection(urls=(B.url,), query="quarry"), [A, A_AGAIN, B]),
         (WaczSelection(collections=("first",)), [A, A_AGAIN]),
-        # revisits bring what they repeat, from wherever it is
+        # revisits include their originals, wherever these are
         (WaczSelection(urls=(A.url,), date_from="20160101000000"), [A, A_AGAIN]),
         (WaczSelection(collections=("second",)), [A, B, B_AS_A]),
     ],

@@ -1,4 +1,4 @@
-"""Records copied into a gzipped WARC."""
+"""Records copied into a gzip-compressed WARC."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Which captures go into a WACZ, and the catalogue of them."""
+"""The selection of captures for a WACZ, and its catalogue."""
 
 from collections.abc import Iterator
 from dataclasses import replace

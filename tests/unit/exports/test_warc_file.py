@@ -1,4 +1,4 @@
-"""A WARC of a selection holds its records, and no others."""
+"""A WARC of a selection contains exactly its records."""
 
 from collections.abc import Iterator
 from pathlib import Path

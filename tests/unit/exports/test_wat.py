@@ -1,4 +1,4 @@
-"""Metadata of records as Common Crawl's extractor names it."""
+"""Metadata of records in the format of Common Crawl's extractor."""
 
 import gzip
 from pathlib import Path
@@ -13,7 +13,7 @@ REQUEST = b"GET /page HTTP/1.1\r\nHost: a.example\r\nAccept:  a   b\r\n\r\n"
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
-    """Return the metadata of the records of a file."""
+    """Return the metadata of the records in a file."""
     source = ArchiveSource(path.name, str(path), None)
     compressed = path.suffix == ".gz"
     with path.open("rb") as handle:

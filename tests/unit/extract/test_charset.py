@@ -1,4 +1,4 @@
-"""Which encoding a payload is in."""
+"""The character encoding of a payload."""
 
 import pytest
 

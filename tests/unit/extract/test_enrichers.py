@@ -1,4 +1,4 @@
-"""Enrichers: the evidence that they read, in its order, and what they make of hostile payloads."""
+"""Enrichers: their evidence by precedence, and hostile payloads."""
 
 import time
 
@@ -124,7 +124,7 @@ def test_formats_by_signature() -> None:
     assert fields("format", b"\0\1\2\xff\xfe\0", "http://a.example/a") == {}
     assert fields("format", b"", "http://a.example/a") == {}
     shorter = fields("format", b"%PDF", "http://a.example/a", content_type_norm="text")
-    assert shorter["puid"] == "x-fmt/111"  # nothing of a longer payload is left in the file
+    assert shorter["puid"] == "x-fmt/111"  # the file keeps nothing of a longer payload
 
 
 def test_hashes_heads_and_photographs() -> None:

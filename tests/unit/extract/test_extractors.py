@@ -1,4 +1,4 @@
-"""Commands that give the text of payloads, and whatever they may do instead."""
+"""Commands that extract text from payloads, and all ways in which they may fail."""
 
 import os
 import sys
@@ -53,7 +53,7 @@ def test_the_first_for_a_type_or_family_counts() -> None:
 
 
 def test_the_payload_goes_in_and_the_text_comes_out() -> None:
-    data = "Zeile 1\r\n\n  Größe  2\n".encode() * 20_000  # more than a pipe holds
+    data = "Zeile 1\r\n\n  Größe  2\n".encode() * 20_000  # more than a pipe's buffer
     found = run("import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())", data)
     assert found.content.startswith("Zeile 1\nGröße 2\nZeile 1")
     assert len(found.content.splitlines()) == 40_000
@@ -109,7 +109,7 @@ def assert_gone(pid: int) -> None:
 
 
 def _runs(pid: int) -> bool:
-    """Return whether a process runs; one that has ended may wait for whoever adopted it."""
+    """Return whether a process is running; an ended one may remain as a zombie."""
     try:
         os.kill(pid, 0)
         state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]

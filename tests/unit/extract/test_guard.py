@@ -1,4 +1,4 @@
-"""Hostile markup: it is read within bounded work, or cut and told."""
+"""Hostile markup is parsed with bounded work, or cut, which is reported."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 from nwx.extract import ExtractLimits, extract
 from nwx.extract.guard import crowded, disarm
 
-# Each took the parser alone from seconds to hours, or gigabytes.
+# Without the guard, each takes the parser from seconds to hours, or gigabytes.
 HOSTILE = {
     "nested blocks": "'<div>' * 50_000 + 'end'",
     "nested lists": "'<ul><li>' * 25_000 + '<li>' * 25_000 + 'end'",
@@ -46,7 +46,7 @@ for number, source in enumerate(sources):
 
 @pytest.mark.parametrize("parser", ["fast", "bs4"])
 def test_hostile_markup_ends(parser: str) -> None:
-    """In processes of their own, which a crash of native code would end with a signal."""
+    """In a separate process, which a crash of native code would end with a signal."""
     command = [sys.executable, "-c", RUN, parser, *HOSTILE.values()]
     done = subprocess.run(command, capture_output=True, text=True)
     ended = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""HTML: every field, by both parsers."""
+"""HTML: every field, with both parsers."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The text and the elements of a page are the same, whichever parser reads it."""
+"""Text and elements of a page are the same with either parser."""
 
 from collections.abc import Callable
 

@@ -17,7 +17,7 @@ LIMITS = ExtractLimits()
 
 
 def pdf(*pages: str, title: str = "", author: str = "", trailer: str = "") -> bytes:
-    """Return a PDF with a line a page."""
+    """Return a PDF with one line per page."""
     kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -61,7 +61,7 @@ def test_pages_are_limited() -> None:
 
 
 def bomb(megabytes: int) -> bytes:
-    """Return a PDF of a page of so many megabytes of text, packed a thousand times smaller."""
+    """Return a one-page PDF with `megabytes` of text, compressed by a factor of a thousand."""
     packed = zlib.compress(b"BT /F1 1 Tf " + b"(aaaaaaaaaaaa) Tj " * (megabytes << 16) + b"ET", 9)
     stream = b"<< /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream" % (len(packed), packed)
     old = re.compile(rb"<< /Length \d+ >>\nstream\n.*?endstream", re.S)

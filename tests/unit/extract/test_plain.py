@@ -186,7 +186,7 @@ def test_the_links_of_a_style_sheet_are_bounded() -> None:
     ],
 )
 def test_hostile_style_sheets_are_read_to_their_end(piece: str) -> None:
-    count = 100_000  # which quadratic time would not get through
+    count = 100_000  # too many for quadratic time
     assert sum(1 for _ in css_references(piece * count)) <= count
     assert sum(1 for _ in css_references(piece * count + '"); a{b:url(x)}')) <= count + 1
 

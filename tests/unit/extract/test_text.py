@@ -1,4 +1,4 @@
-"""Text as it may be stored."""
+"""Normalization of text for storage."""
 
 import random
 import re
@@ -136,7 +136,7 @@ def test_short_or_empty_texts_have_none(text: str) -> None:
 
 
 def test_profiles_are_those_of_counted_words() -> None:
-    """Two texts have equal signatures exactly where the plain definition says so."""
+    """Two texts have equal signatures exactly if they do by the plain definition."""
     chance = random.Random(1)
     stems = [
         *("abcd", "efgh", "ijkl", "mnop", "qrst"),

@@ -1,4 +1,4 @@
-"""Answers of an archive in a folder, and what becomes of questions that may not go on."""
+"""Answers of an archive in a folder, and questions that are stopped."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +73,7 @@ def _archive(folder: Path, captures: list[Capture]) -> EmbeddedEngine:
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """An archive with a build of some captures, as everybody sees it."""
+    """An archive with a build of some captures, as the public sees it."""
     with _archive(tmp_path_factory.mktemp("whole") / "engine", _CAPTURES[:300]) as engine:
         build_archive_facets(engine, FacetBuildOptions(min_captures=1))
         yield RestrictedEngine(engine, _RULES.for_viewer(EVERYBODY))

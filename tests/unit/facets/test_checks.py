@@ -1,4 +1,4 @@
-"""A build that does not agree with the captures is found out."""
+"""A build that does not match the captures is detected."""
 
 from pathlib import Path
 

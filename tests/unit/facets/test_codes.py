@@ -16,7 +16,7 @@ from nwx.facets.codes import (
     with_own,
 )
 
-# few values, so that slots and first halves collide
+# few values, to provoke collisions of slots and first halves
 PAIRS = st.lists(
     st.tuples(st.integers(0, 5).map(lambda n: n << 40), st.integers(0, 9)), max_size=60
 )

@@ -1,4 +1,4 @@
-"""What conditions allow in columns, and what stored combinations may answer."""
+"""Selections of columns by conditions, and questions that stored combinations can answer."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ LABELS = {
 
 
 def stored(**codes: list[int]) -> dict[str, np.ndarray]:
-    """Return combinations whose features are all the same number."""
+    """Return combinations whose features all equal `captures`."""
     captures = np.array(codes.pop("captures"))
     found = {name: np.array(values) for name, values in codes.items()}
     return found | dict.fromkeys(STORED_FEATURES, captures)

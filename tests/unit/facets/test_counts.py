@@ -1,4 +1,4 @@
-"""Features counted from columns, and groups that are too many to be numbered."""
+"""Features counted from columns, and groups that are too numerous to be numbered."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from nwx.facets.question import Features
 
 
 def columns(labels: dict[str, list[str]] | None = None) -> FacetColumns:
-    """Return two months of captures: documents 0 and 1, of which 1 has two sizes."""
+    """Return two months of captures of documents 0 and 1; document 1 has two sizes."""
     known = {
         "month": ["unknown", "2012-12", "2013-01"],
         "type": ["unknown", "html"],
@@ -56,7 +56,7 @@ def test_no_captures_are_no_groups() -> None:
 
 
 class Many(list[str]):
-    """A list that says that it is longer than any can be held."""
+    """A list that claims to be longer than memory allows."""
 
     def __len__(self) -> int:
         return 1 << 32

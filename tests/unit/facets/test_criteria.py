@@ -1,4 +1,4 @@
-"""Criteria: each is one object, whose parts say the same."""
+"""Criteria: the parts of each criterion's object agree."""
 
 import re
 from typing import Any
@@ -41,7 +41,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 def meets(value: Any, wanted: LiveFilter) -> bool:
-    """Tell whether a capture whose field is `value` meets a condition on it."""
+    """Return whether a capture whose field is `value` meets a condition on it."""
     match wanted:
         case AllOf(parts):
             return all(meets(value, part) for part in parts)

@@ -1,4 +1,4 @@
-"""Groups of captures counted piece by piece are those that plain Python counts."""
+"""Groups of captures counted in pieces equal those of plain Python."""
 
 from collections import defaultdict
 
@@ -15,7 +15,7 @@ MONTHS = ("2012-12", "2013-01", "2013-02")
 
 
 def by_chance(seed: int, captures: int, documents: int, sites: int) -> FacetColumns:
-    """Return columns of three months; documents have one size, and URLs two documents."""
+    """Return random columns of three months; each document has one size, each URL two documents."""
     chance = np.random.default_rng(seed)
     sizes = chance.integers(1, 1000, documents).astype(np.uint32)
     months = {}

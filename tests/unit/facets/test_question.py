@@ -1,4 +1,4 @@
-"""Questions from what people write."""
+"""Questions parsed from user input."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names of sites by prefixes of URLs."""
+"""Site names by URL prefixes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The stored build: written as a draft, read while others replace it."""
+"""The stored build: written as a draft, readable while it is replaced."""
 
 from pathlib import Path
 

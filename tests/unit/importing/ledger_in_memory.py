@@ -7,7 +7,7 @@ from nwx.errors import EngineUnavailableError
 
 
 class LedgerInMemory(FileClaims):
-    """A ledger that several importers share; `away` makes it fail."""
+    """A ledger shared by several importers; with `away` it fails."""
 
     def __init__(self) -> None:
         self.rows: dict[str, ClaimedFile] = {}

@@ -1,4 +1,4 @@
-"""Names of importers, and whether those of this machine still run."""
+"""Names of importers, and which of this machine are still running."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Imports with real worker processes, of documents that kill them."""
+"""Imports by real worker processes of documents that kill them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -114,14 +114,14 @@ def test_a_file_whose_reading_kills_is_left_and_the_rest_imported(tmp_path: Path
 
 
 class DeadlySource(ArchiveSource):
-    """A file that ends the process which opens it."""
+    """A file that ends the process opening it."""
 
     def open(self) -> Any:
         raise SystemExit("deadly")
 
 
 class Wrapped:
-    """An engine whose `write_staged` is something else."""
+    """An engine with a replaced `write_staged`."""
 
     def __init__(self, engine: Engine, write: Callable[[Engine, StagedBatch], Written]) -> None:
         self._engine, self._write = engine, write
@@ -134,7 +134,7 @@ class Wrapped:
 
 
 class Shared(Wrapped):
-    """An engine into which several import; `write` is told the ledger too."""
+    """An engine with several importers; `taken` is called once with the ledger and a file name."""
 
     def __init__(self, engine: Engine, taken: Callable[[LedgerInMemory, str], None]) -> None:
         self.ledger = LedgerInMemory()
@@ -145,7 +145,7 @@ class Shared(Wrapped):
         return self.ledger
 
     def _taken_once(self, engine: Engine, staged: StagedBatch) -> Written:
-        """Let the first file that is claimed be taken, before what was read of it is written."""
+        """Let another importer take the first claimed file before its data is written."""
         taken, self._taken = self._taken, None
         if taken:
             taken(self.ledger, min(row.name for row in self.ledger.held()))

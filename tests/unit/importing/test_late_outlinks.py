@@ -1,4 +1,4 @@
-"""Metadata records that lie apart from their captures, in one file."""
+"""Metadata records that are separated from their captures within a file."""
 
 from nwx.importing.late_outlinks import (
     LINKS_OF_A_DOCUMENT,

@@ -1,4 +1,4 @@
-"""Documents come through a pipe as they were sent."""
+"""Documents are sent through a pipe unchanged."""
 
 import pickle
 from dataclasses import replace
@@ -43,7 +43,7 @@ DONE = Verdict(Outcome.IMPORTED)
 
 
 class Held(Staging):
-    """What only counts the batches."""
+    """Counts batches only."""
 
     is_full = False
 

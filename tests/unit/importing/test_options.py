@@ -1,4 +1,4 @@
-"""Options that make no sense are refused."""
+"""Invalid options are refused."""
 
 from pathlib import Path
 

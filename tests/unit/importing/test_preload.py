@@ -1,4 +1,4 @@
-"""What readers find loaded."""
+"""Modules loaded before readers start."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Which files a process that reads has."""
+"""The files assigned to a reading process."""
 
 import subprocess
 import sys

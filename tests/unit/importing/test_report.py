@@ -1,4 +1,4 @@
-"""Reports and their bounds."""
+"""Reports and their limits."""
 
 import json
 

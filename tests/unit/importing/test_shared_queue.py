@@ -1,4 +1,4 @@
-"""Files shared by several importers: who reads which, and what is left of those that die."""
+"""Files shared by several importers: who reads which, and recovery after some die."""
 
 import random
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ LEASE = 60.0
 
 
 class Clock:
-    """A clock that goes when it is told to, from any hour."""
+    """A clock set by tests, starting at any time."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Importer:
-    """An importer with a clock of its own."""
+    """An importer with a separate clock."""
 
     def __init__(self, ledger: FileClaims, name: str, hour: float = 0.0) -> None:
         self.clock = Clock(hour * 3600)
@@ -45,7 +45,7 @@ class Importer:
         return found
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, with a look at the others every second."""
+        """Let time pass, checking the other importers every second."""
         for _ in range(int(seconds)):
             self.clock.seconds += 1
             self.queue.renew_claims()
@@ -176,7 +176,7 @@ def test_time_in_which_nobody_looked_does_not_count(ledger: LedgerInMemory) -> N
     holder.take()
     other.queue.take()
     for _ in range(3):
-        other.clock.seconds += 10 * LEASE  # it was stopped, or the server was away
+        other.clock.seconds += 10 * LEASE  # it was suspended, or the server unavailable
         other.queue.renew_claims()
     assert other.queue.take() is None
 
@@ -301,7 +301,7 @@ def test_six_importers_do_each_file_whoever_dies(ledger: LedgerInMemory, seed: i
 def _read_on(
     importer: Importer, reading: dict[Importer, Job], written: dict[str, set[int]]
 ) -> None:
-    """Import the next of the four parts of the file that an importer has."""
+    """Import the next of the four parts of an importer's file."""
     job = reading[importer]
     done_to = job.entry.done_to if job.entry else 0
     written[job.name].add(done_to)

@@ -1,4 +1,4 @@
-"""Imports without deduplication, which must be alone."""
+"""Imports without deduplication, which must run alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ LEASE = 60.0
 
 
 class Sole(SoleImport):
-    """An importer whose waiting takes no time; `meanwhile` happens while it waits."""
+    """An importer that waits without real delay; `meanwhile` is called while it waits."""
 
     def __init__(self, ledger: LedgerInMemory, name: str) -> None:
         self.clock, self.ledger = Clock(0.0), ledger
@@ -132,7 +132,7 @@ PAGES = [
     Page(URL, "20240101000000", A, revisit=True),
 ]
 PLAIN = (1, 3)
-"""The files that are deduplicated."""
+"""The files imported with deduplication."""
 EACH = ImportOptions(jobs=1, deduplicate=False)
 
 
@@ -144,7 +144,7 @@ def imported(archive: Path, file: Path, options: ImportOptions) -> ImportReport:
 
 
 def held(archive: Path) -> dict[str, list[Any]]:
-    """Return all that an archive has; its indices must agree."""
+    """Return all entries of an archive; its indices must be consistent."""
     with open_engine(Settings(str(archive)), read_only=True) as engine:
         assert list(check(engine)) == []
         return {index: list(engine.scan(index)) for index in IndexName}
@@ -170,7 +170,7 @@ def test_the_order_does_not_matter(tmp_path: Path, files: list[Path]) -> None:
     assert filled(tmp_path / "2", files, (3, 0, 4, 1, 2)) == first
     made = sorted((entry["digest"], entry["timestamp"][:4]) for entry in first["documents"])
     a, b = PAGES[0].digest, PAGES[2].digest
-    # of A its document, of B its document, two captures of 2022 and one of 2024
+    # the document of A; for B the document, two captures of 2022 and one of 2024
     assert made == sorted([(a, "2020"), (b, "2020"), (b, "2022"), (b, "2022"), (b, "2024")])
 
 

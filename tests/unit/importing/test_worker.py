@@ -1,4 +1,4 @@
-"""What a worker makes of a file, without its process."""
+"""Messages of a worker for a file, without its process."""
 
 import json
 import zipfile
@@ -25,7 +25,7 @@ FIRST = Page("http://a.example/", "20150101000000", html("A", "first text"))
 
 
 class Archive:
-    """The part of an engine that a worker asks, and what the worker did."""
+    """The part of an engine that a worker uses, with a record of its calls."""
 
     def __init__(self, known: Mapping[str, int] | None = None) -> None:
         self.held = dict(known or {})

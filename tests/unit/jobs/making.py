@@ -1,4 +1,4 @@
-"""Where the tests of jobs keep what a piece of work does."""
+"""Runs pieces of work for the tests of jobs."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from nwx.jobs.pieces import PieceReader, PieceT, PieceWork, read_pieces
 def read_all(
     reader: PieceReader[PieceT], pieces: Sequence[PieceT], schema: pa.Schema, folder: Path
 ) -> tuple[list[dict[str, object]], dict[int, PieceReport]]:
-    """Return the rows and the reports of pieces, as one executor makes them."""
+    """Return the rows and reports of pieces as one executor produces them."""
     reports = ReportFolder(JobFolder(str(folder)))
     numbers = pa.RecordBatch.from_pydict({"id": list(range(len(pieces)))})
     work = PieceWork(reader, str, schema, reports)

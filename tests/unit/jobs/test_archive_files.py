@@ -1,4 +1,4 @@
-"""What jobs write of each archive file."""
+"""Output of jobs for each archive file."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Cells of all groupings, counted in parts, against sets in plain Python."""
+"""Cells of all groupings, counted in parts, compared with sets in plain Python."""
 
 import random
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Rows of captures, as executors read them."""
+"""Rows of captures as read by executors."""
 
 import json
 import pickle
@@ -57,13 +57,13 @@ def test_rows_of_lines_have_the_values_of_all_criteria(tmp_path: Path) -> None:
     digests = zip(
         table["digest_first"].to_pylist(), table["digest_second"].to_pylist(), strict=True
     )
-    assert len(set(digests)) == 3  # what has no digest is like no other
+    assert len(set(digests)) == 3  # captures without a digest are all distinct
     assert len(set(table["url_first"].to_pylist())) == 2
     (error,) = report.errors
     assert (error.kind, error.message[:7], error.offset) == ("line", "line 2:", None)
     assert report.counts["not_captures"] == 1
     again = pa.Table.from_batches(rows_of_lines(PLAN, 4, task, PieceReport()), ROW_SCHEMA)
-    assert again == table  # as when a task is tried again
+    assert again == table  # as in a retried task
 
 
 def test_errors_in_a_piece_of_a_file_say_where_it_begins(

@@ -23,7 +23,7 @@ def batch(*rows: tuple[str, int]) -> pa.RecordBatch:
 def test_rows_lie_in_folders_by_value(tmp_path: Path) -> None:
     batches = [batch(("a", 1), ("a", 3)), batch(("a", 4), ("b", 2))]
     writer = PartWriter(JobFolder(str(tmp_path)), SCHEMA, "m")
-    for _ in range(2):  # a task that is tried again
+    for _ in range(2):  # a retried task
         (written,) = writer.write([*batches, batches[0][:0]], 3)
         assert written.to_pylist() == [{"rows": 4}]
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet"))

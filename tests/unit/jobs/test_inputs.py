@@ -1,4 +1,4 @@
-"""What jobs read."""
+"""Inputs of jobs."""
 
 import gzip
 from dataclasses import replace
@@ -26,7 +26,7 @@ from tests.warcs import many_pages, write_warc
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of three archive files, two of them further down."""
+    """A folder of three archive files, two of them in subfolders."""
     for name in ("a.warc.gz", "x/b.warc.gz", "x/y/c.warc.gz"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         write_warc(tmp_path / name, many_pages(1))

@@ -1,4 +1,4 @@
-"""What the job `links` reads; what it writes is tested in tests/spark."""
+"""Input of the job `links`; its output is tested in tests/spark."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The output of a job says of which job it is, and whether it is whole."""
+"""The output folder of a job names the job and shows whether it is complete."""
 
 from pathlib import Path
 
@@ -122,7 +122,7 @@ def test_what_was_not_read_is_not_whole_and_errors_are_listed_up_to_a_number() -
 
 @pytest.fixture(params=["here", "memory"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> JobFolder:
-    """A folder here, or on a file system of fsspec that has no rename of its own."""
+    """A local folder, or one on an fsspec file system without a native rename."""
     return JobFolder(str(tmp_path) if request.param == "here" else f"memory:/{tmp_path}")
 
 

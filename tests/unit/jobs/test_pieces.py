@@ -1,4 +1,4 @@
-"""Pieces of work as an executor does them, readers that kill their process included."""
+"""Pieces of work as run by an executor, including readers that kill their process."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ Read = Callable[..., tuple[list[str], dict[int, PieceReport]]]
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Reads three pieces; returns what they come to, and their reports."""
+    """Reads three pieces; returns their results and reports."""
     monkeypatch.setattr(pieces, "_PAUSES", (0.0, 0.0))
     reports = ReportFolder(JobFolder(str(tmp_path / "reports")))
 
@@ -85,7 +85,7 @@ def test_a_reader_that_dies_is_reported_with_file_and_offset(
 
 
 def test_a_reader_that_hangs_is_ended_and_reported(tmp_path: Path) -> None:
-    """Between two notes and between two batches it has as much time again."""
+    """The time limit restarts with each note and each batch."""
 
     def reader(piece: str, report: PieceReport) -> Iterator[pa.RecordBatch]:
         yield _batch(f"{piece} 1")

@@ -1,4 +1,4 @@
-"""How Spark is started, and what is said where it fails."""
+"""Starting Spark, and the messages if that fails."""
 
 import builtins
 import sys

@@ -1,4 +1,4 @@
-"""Split points by a sample that is the same however the input is cut."""
+"""Split points from a sample that does not depend on how the input is split."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from tests.unit.zipnum.making import cdxj_lines, write_cluster
 
 
 def _sample(folder: Path, parts: int, size: int) -> list[tuple[bytes, bytes]]:
-    """Return the sample of lines that are in so many files."""
+    """Return the sample of lines distributed over `parts` files."""
     lines = cdxj_lines(2_000)
     inner = folder / f"{parts}"
     inner.mkdir()

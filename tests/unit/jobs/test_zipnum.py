@@ -1,4 +1,4 @@
-"""Shards of lines that were brought together, and the cluster made of them; Spark is acted here."""
+"""Shards of merged lines, and the cluster built from them, with a simulated Spark."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_a_shard_may_be_empty_and_publication_may_be_resumed(tmp_path: Path) -> 
     work = ShardWork(output.work, ReportFolder(output.work.inner("shards")), (b"zz",), 20)
     work.write(0, iter([pa.RecordBatch.from_pydict({"line": LINES[:30]})]))
     work.write(1, iter(()))
-    output.folder.rename("_work/part-00000", "part-00000")  # an attempt before got so far
+    output.folder.rename("_work/part-00000", "part-00000")  # by an earlier attempt
     publish_shards(output, (b"zz",), summary=False)
     expected = build_from(
         tmp_path / "expected",

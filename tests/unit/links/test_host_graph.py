@@ -74,7 +74,7 @@ CENTRAL_NAMES = st.sampled_from(["a.test", "b.test", "c.test", "d.test", "e.test
 
 
 def distances_to(graph: HostGraph, goal: int) -> list[int]:
-    """Return how many steps the other hosts are from one, those that reach it."""
+    """Return the number of steps from each other host that reaches `goal`."""
     found, step, near = {goal: 0}, 0, {goal}
     while near:
         step += 1

@@ -1,4 +1,4 @@
-"""Inverted links in Parquet files, and what is refused of them."""
+"""Inverted links in Parquet files, and invalid ones."""
 
 import json
 from pathlib import Path
@@ -87,7 +87,7 @@ COLUMNS = ("target", "document", "kind", "anchor")
 
 
 class _Archive:
-    """What a load asks of an engine."""
+    """The part of an engine that a load uses."""
 
     def known(self, ids: list[str]) -> dict[str, int]:
         return dict.fromkeys(ids, 5)

@@ -1,4 +1,4 @@
-"""The current build of links, kept with its graphs."""
+"""The current build of links, cached with its graphs."""
 
 from functools import partial
 from pathlib import Path

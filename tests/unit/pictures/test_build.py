@@ -1,4 +1,4 @@
-"""The index of pictures, built from an archive."""
+"""The pictures index built from an archive."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -55,10 +55,10 @@ def test_pictures_are_built_in_any_order(engine: Engine, tmp_path: Path, pages_f
     (problem,) = reports[pages_first].problems
     assert problem.startswith("images.warc.gz at ")
     assert _found(engine) == {(SHIP, "2010"), (SHIP, "2015"), (COPY, "2010"), (CHART, "2010")}
-    assert _found(engine, "sailing morning") == {(SHIP, "2010")}  # nearest in time
+    assert _found(engine, "sailing morning") == {(SHIP, "2010")}  # the nearest in time
     assert _found(engine, '"ship again"') == {(SHIP, "2010"), (COPY, "2010"), (CHART, "2010")}
     best = engine.picture_index().search(PictureQuestion("coast")).pictures[0]
-    assert best.picture.url == CHART  # others stand beside the words
+    assert best.picture.url == CHART  # other pages have the word farther from the image
     assert _found(engine, "script") == _found(engine, "never") == set()
 
 
@@ -113,7 +113,7 @@ def test_files_that_are_gone_are_counted(engine: Engine, tmp_path: Path) -> None
 
 
 class _BreakingPool(Pool):
-    """A pool of which a process is killed: once by chance, and by one page each time."""
+    """A pool whose process is killed: once at random, and by one page each time."""
 
     calls: ClassVar[list[int]] = []
 

@@ -1,4 +1,4 @@
-"""Pictures by cells of a grid and by country."""
+"""Pictures grouped by grid cell and by country."""
 
 from nwx.engine.indices.picture_index import Picture
 from nwx.pictures.map import WORLD, country_at, outlines, picture_map

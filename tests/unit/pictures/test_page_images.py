@@ -1,4 +1,4 @@
-"""The images of pages, with the words about them."""
+"""The images of pages, with the text describing them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Unit tests of pictures decoded within bounds."""
+"""Images decoded within limits."""
 
 import io
 import struct
@@ -19,12 +19,12 @@ FORMS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF")
 
 
 def chunk(name: bytes, data: bytes) -> bytes:
-    """Return a chunk of a PNG."""
+    """Return a PNG chunk."""
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 def png(width: int, height: int, *chunks: bytes) -> bytes:
-    """Return a PNG of grey pixels that has no rows."""
+    """Return a greyscale PNG without rows."""
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + b"".join(chunks) + chunk(b"IEND", b"")
 
@@ -98,7 +98,7 @@ def test_pictures_with_any_bytes_changed(form: str, data: st.DataObject) -> None
 
 
 def opened(payload: bytes) -> Image.Image:
-    """Return a picture that was scaled."""
+    """Return a scaled image."""
     return Image.open(io.BytesIO(payload))
 
 
@@ -152,7 +152,7 @@ def test_what_is_transparent_is_white_without_transparency() -> None:
 def test_nothing_but_pixels_is_written() -> None:
     image = Image.new("RGB", (40, 30))
     exif = Image.Exif()
-    exif[0x0112] = 6  # on its side
+    exif[0x0112] = 6  # rotated by 90 degrees
     exif[0x010E] = "a secret"
     written = io.BytesIO()
     image.save(written, "JPEG", exif=exif, comment=b"a secret", icc_profile=b"a secret")
@@ -173,7 +173,7 @@ def test_other_media_types() -> None:
 
 
 def noise(seed: int) -> Image.Image:
-    """Return a picture of noise; some are symmetric, where rounding decides the hash."""
+    """Return an image of noise; some are symmetric, so that rounding decides the hash."""
     pixels = np.random.default_rng(seed).integers(0, 256, (48, 64), dtype=np.uint8)
     if seed % 2:
         pixels = np.minimum(pixels, pixels[:, ::-1])
@@ -183,7 +183,7 @@ def noise(seed: int) -> Image.Image:
 
 
 def test_perceptual_hashes_are_those_of_imagehash() -> None:
-    """Recorded from imagehash 4.3.2 with SciPy 1.17: stored hashes stay as they were."""
+    """Recorded from imagehash 4.3.2 with SciPy 1.17, so that stored hashes remain valid."""
     assert [perceptual_hash(noise(seed)) for seed in range(8)] == [
         0x9B00A400F1001100,
         0x8A80082002808A0A,

@@ -1,4 +1,4 @@
-"""Test how alike texts are: beside `tests/golden`, which has the numbers of js-levenshtein."""
+"""Text similarity, in addition to `tests/golden`, which has the numbers of js-levenshtein."""
 
 import io
 from random import Random
@@ -28,7 +28,7 @@ _TEXTS = st.text(alphabet="ab \n\U0001f99c", max_size=30)
 
 
 def _distance(first: str, second: str) -> int:
-    """Return the Levenshtein distance, by the plain recurrence."""
+    """Return the Levenshtein distance by the plain recurrence."""
     row = list(range(len(second) + 1))
     for place, sign in enumerate(first, 1):
         above, row = row, [place]
@@ -125,7 +125,7 @@ def _saved(picture: Image.Image, form: str = "PNG") -> bytes:
 
 
 def _page(lower: int = 0, *, image: bool = True, style: bool = True) -> bytes:
-    """Return a picture of something like a page, lines of words of 20 pixels each."""
+    """Return an image that looks like a page, with lines of words 20 pixels high."""
     page = Image.new("RGB", (960, 540), "white")
     draw = ImageDraw.Draw(page)
     left, width = (150, 500) if style else (5, 900)

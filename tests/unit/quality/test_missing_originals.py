@@ -1,4 +1,4 @@
-"""Revisits without their originals: listed, told by checks of playback, and to be repaired."""
+"""Revisits without originals: listed, reported by playback checks, and offered for repair."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""Pairs of pages and what they lack."""
+"""Pairs of pages and their missing resources."""

@@ -1,4 +1,4 @@
-"""Unit tests of what browsers loaded, out of `pageinfo` records and HAR files."""
+"""Resources loaded by browsers, from `pageinfo` records and HAR files."""
 
 import json
 
@@ -95,7 +95,7 @@ def test_bodies_in_a_har_are_passed_over() -> None:
 def test_what_is_no_page_information(payload: bytes) -> None:
     for read in (page_info, page_info_of_har):
         if read is page_info and payload == nested_json():
-            continue  # one of no URLs
+            continue  # one without URLs
         with pytest.raises(FormatError):
             read(payload)
 

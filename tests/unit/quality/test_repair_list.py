@@ -1,4 +1,4 @@
-"""The order of repairs, compared with counting anew for each step, and with all choices."""
+"""The order of repairs, compared with a recount at each step, and with all choices."""
 
 import random
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from nwx.quality.repair_list import greedy_order
 _WHOLE = 26_771_144_400
 
 Broken = Mapping[int, tuple[frozenset[int], int]]
-"""Pages with what they lack, and how much they lack beyond."""
+"""Pages with their missing resources, and the number of others missing."""
 
 
 def pairs(broken: Broken, resources: int) -> MissingPairs:
@@ -30,12 +30,12 @@ def order(broken: Broken, resources: int) -> list[tuple[int, int]]:
 
 
 def whole(broken: Broken, captured: set[int]) -> int:
-    """Return how many of the broken pages are whole with some resources."""
+    """Count the broken pages that are complete with some resources."""
     return sum(missing <= captured and not more for missing, more in broken.values() if missing)
 
 
 def plain_order(broken: Broken, resources: int, most: int = 100) -> list[tuple[int, int]]:
-    """Return the beginning of the order, with everything counted anew for each step."""
+    """Return the beginning of the order, recounting everything at each step."""
     captured: set[int] = set()
     steps: list[tuple[int, int]] = []
     while len(captured) < min(resources, most):

@@ -1,4 +1,4 @@
-"""Unit tests of what is asked for of playback scores."""
+"""Queries of playback scores."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Unit tests of stored blocks; what is wrong with records: renders/test_stored_renders.py."""
+"""Stored blocks; faulty records are tested in test_stored_renders.py."""
 
 import gzip
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Unit tests of the bytes of renders."""
+"""The stored bytes of renders."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -31,7 +31,7 @@ from tests.warc_records import write_records
 
 
 class _Files:
-    """What an engine tells of the places of files."""
+    """The part of an engine that returns paths of files."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""What takes too much work is refused before any engine is asked."""
+"""Queries that are too expensive are refused before they reach an engine."""
 
 import pytest
 

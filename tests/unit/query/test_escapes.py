@@ -1,4 +1,4 @@
-"""Queries as people type them, made fit for the grammar."""
+"""User input escaped for the query grammar."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fields that a query may name."""
+"""The fields allowed in queries."""
 
 import pytest
 

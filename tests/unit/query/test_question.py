@@ -1,4 +1,4 @@
-"""Questions, and the documents that they are about."""
+"""Questions, and the documents that they select."""
 
 from typing import Any
 

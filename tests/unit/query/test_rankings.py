@@ -1,4 +1,4 @@
-"""Weights of rankings, and what they make of queries."""
+"""Weights of rankings, and their effect on queries."""
 
 import pytest
 

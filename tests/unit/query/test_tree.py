@@ -1,4 +1,4 @@
-"""What leaves may ask of the fields of the mapping, and what they ask it with."""
+"""The fields of the mapping and the values that query leaves allow."""
 
 import pytest
 

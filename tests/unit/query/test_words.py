@@ -1,4 +1,4 @@
-"""Words near each other, by the places where they stand."""
+"""Words near each other, by their positions."""
 
 from itertools import product
 

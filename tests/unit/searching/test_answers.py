@@ -1,4 +1,4 @@
-"""Answers of searches as programs read them."""
+"""Search answers in the form for programs."""
 
 import json
 from dataclasses import replace
@@ -39,7 +39,7 @@ SHOWN = ShownDocument(PAGE.capture.document_id, PAGE, DATES, (PAGE.capture,))
 
 
 def read(answer: object) -> Any:
-    """Return an answer as a program reads it."""
+    """Return an answer in the form for programs."""
     return json.loads(json.dumps(answer_to_json(answer)))
 
 

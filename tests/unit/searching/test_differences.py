@@ -1,4 +1,4 @@
-"""The difference between two texts: right, and bounded for hostile ones."""
+"""Differences between two texts: correct, and bounded for hostile texts."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "long line of words", "x y", "x
 
 
 def _sides(found: Difference) -> tuple[list[str], list[str]]:
-    """Return the two texts that a difference without folded rows shows."""
+    """Return the two texts of a difference without folded rows."""
     old = [
         "".join(t for t, _ in row.pieces) for row in found.rows if row.kind in ("same", "removed")
     ]
@@ -74,7 +74,7 @@ def test_long_lines_are_cut_at_sentences() -> None:
 
 
 def test_hostile_texts_end_soon_and_say_that_they_are_cut() -> None:
-    """Lines that repeat without end are what line by line comparisons take hours for."""
+    """Endlessly repeated lines take naive line comparisons hours."""
     one = "\n".join("ab"[n * n % 7 % 2] for n in range(MAX_TEXT))
     other = "\n".join("ab"[n * n % 5 % 2] for n in range(MAX_TEXT))
     found = difference(one, other)

@@ -1,4 +1,4 @@
-"""One document with its dates and places, and the versions of a URL."""
+"""A document with its dates and locations, and the versions of a URL."""
 
 from collections.abc import Iterator
 from pathlib import Path

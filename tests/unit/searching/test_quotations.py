@@ -1,4 +1,4 @@
-"""What counts as the same words."""
+"""Which texts count as the same words."""
 
 import pytest
 

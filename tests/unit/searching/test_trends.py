@@ -6,7 +6,7 @@ from nwx.searching.trends import DistinctiveWord, log_likelihood, sizes
 
 
 def test_the_ratio_is_that_of_a_g_test() -> None:
-    # As scipy.stats.chi2_contingency of [[10, 20], [90, 380]] with lambda_="log-likelihood".
+    # From scipy.stats.chi2_contingency of [[10, 20], [90, 380]] with lambda_="log-likelihood".
     assert log_likelihood(10, 30, 100, 500) == pytest.approx(3.138733, abs=1e-5)
 
 

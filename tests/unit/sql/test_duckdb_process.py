@@ -1,4 +1,4 @@
-"""Queries that are hostile, and answers of every type, by DuckDB in its process."""
+"""Hostile queries, and answers of every type, in the DuckDB process."""
 
 import json
 import os
@@ -95,7 +95,7 @@ for query in json.load(sys.stdin):
         answers = list(duckdb_process.answered(task, {}))
     print(json.dumps(answers))
 """
-"""One process for all, as starting one takes a while."""
+"""One process for all cases, as starting one takes time."""
 
 
 def test_nothing_but_the_tables_is_read(tmp_path: Path) -> None:

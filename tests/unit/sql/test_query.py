@@ -1,4 +1,4 @@
-"""Answers of every type, and of as many rows as are allowed."""
+"""Answers of every type, limited to the allowed number of rows."""
 
 from collections.abc import Iterator
 from dataclasses import replace

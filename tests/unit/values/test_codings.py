@@ -1,4 +1,4 @@
-"""Transfer and content codings, with bodies that break off, lie or grow."""
+"""Transfer and content codings, with bodies that are truncated, malformed or oversized."""
 
 import gzip
 import hashlib

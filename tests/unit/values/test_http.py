@@ -1,4 +1,4 @@
-"""HTTP heads and bodies as records have them."""
+"""HTTP headers and bodies in records."""
 
 import gzip
 import zlib

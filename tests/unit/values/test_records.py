@@ -1,4 +1,4 @@
-"""Records made from others by the names of their fields."""
+"""Records created from others by field names."""
 
 import csv
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Unit tests of the URIs of renders."""
+"""URIs of renders."""
 
 import pytest
 from hypothesis import given

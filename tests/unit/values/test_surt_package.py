@@ -1,4 +1,4 @@
-"""Urlkeys by the surt package, bounded, and loaded without what it needs not."""
+"""Urlkeys by the surt package, bounded, and loaded without its unneeded dependencies."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""URLs of records, their places and their keys."""
+"""URLs of records, their parts and their keys."""
 
 import socket
 
@@ -149,7 +149,7 @@ def test_pages_are_not_embedded() -> None:
         ("ftp://files.example.org/", "files.example.org"),
         ("http://mhtml:d.example.org/", "mhtml"),
         ("http://[2001:db8::1]/", "[2001:db8::1]"),
-        ("http://[::1]:81/", "[::1:81]"),  # the urlkey does not tell the port apart
+        ("http://[::1]:81/", "[::1:81]"),  # the urlkey does not separate the port
     ],
 )
 def test_host_of_urlkey(url: str, host: str) -> None:

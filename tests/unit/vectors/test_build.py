@@ -1,4 +1,4 @@
-"""How texts are cut into passages; builds are tested on each engine (tests/conformance)."""
+"""Splitting texts into passages; builds are tested on each engine (tests/conformance)."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -69,7 +69,7 @@ class _Service(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep standard error clean."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Small archive files, made record by record."""
+"""Small archive files, built record by record."""
 
 import base64
 import gzip
@@ -22,12 +22,12 @@ class Stored:
     name: str = "made.warc.gz"
 
     def open(self) -> BinaryIO:
-        """Return its bytes."""
+        """Return a stream of its bytes."""
         return io.BytesIO(self.data)
 
 
 class Piped(io.BytesIO):
-    """Bytes that cannot be gone back in, as from a pipe."""
+    """An unseekable stream, like a pipe."""
 
     def seekable(self) -> bool:
         return False
@@ -37,7 +37,7 @@ class Piped(io.BytesIO):
 
 
 def sha1(data: bytes) -> str:
-    """Return the digest of data in normal form."""
+    """Return the normalized digest of data."""
     return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
@@ -51,7 +51,7 @@ def warc(
     version: str = "WARC/1.0",
     **fields: str,
 ) -> bytes:
-    """Return a WARC record; underscores in the names of further fields are hyphens."""
+    """Return a WARC record; underscores in names of additional fields stand for hyphens."""
     size = len(block) if length is None else length
     lines = [version, f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", f"WARC-Date: {date}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
@@ -78,14 +78,14 @@ def read(data: bytes, **options: object) -> tuple[list[CaptureRecord], list[Read
 
 
 def one(data: bytes) -> Capture:
-    """Return the only capture of a file without faults."""
+    """Return the only capture of a file without errors."""
     (found,), errors = read(data)
     assert not errors
     return found.capture
 
 
 def pages(count: int = 10) -> list[bytes]:
-    """Return response records, each of another page."""
+    """Return response records of different pages."""
     return [
         warc(http(f"<p>{number}</p>".encode() * 50), url=f"http://example.org/{number}")
         for number in range(count)
@@ -97,7 +97,7 @@ def _dictionary() -> zstandard.ZstdCompressionDict:
 
 
 def zstd_with_dictionary(records: list[bytes], *, compressed: bool) -> bytes:
-    """Return records as frames of a dictionary that begins the file, as it is or compressed."""
+    """Return records as zstd frames after a dictionary, which is raw or compressed."""
     dictionary = _dictionary()
     stored = dictionary.as_bytes()
     if compressed:

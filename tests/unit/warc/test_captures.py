@@ -1,4 +1,4 @@
-"""Captures out of records."""
+"""Captures from records."""
 
 import pytest
 

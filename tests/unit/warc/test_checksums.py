@@ -1,4 +1,4 @@
-"""Checksums of files, also of files that grow."""
+"""Checksums of files, including growing ones."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The SHA-1 and SHA-256 of payloads beside the digest that their records have."""
+"""SHA-1 and SHA-256 of payloads in addition to the digest in their records."""
 
 import hashlib
 import io

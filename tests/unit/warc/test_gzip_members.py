@@ -1,4 +1,4 @@
-"""Gzip members, damaged ones too."""
+"""Gzip members, including damaged ones."""
 
 import gzip
 import io

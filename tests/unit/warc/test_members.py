@@ -1,4 +1,4 @@
-"""Members of stored files, whatever their compression."""
+"""Members of stored files with any compression."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Reading whole archive files: formats, compressions, enrichment, resuming."""
+"""Reading complete archive files: formats, compressions, enrichment, resuming."""
 
 import gzip
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Which records belong together."""
+"""Grouping of related records."""
 
 import os
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_a_file_of_metadata_alone_is_read_in_bounded_memory() -> None:
     assert sum(len(group.kinds) for group in groups) == 1000
 
 
-# The block of a record of Heritrix 1.14 in a crawl of archive.org, shortened.
+# The block of a record by Heritrix 1.14 in a crawl of archive.org, shortened.
 HERITRIX = (
     b"seed:\r\nfetchTimeMs: 47\r\n"
     b"outlink: http://www.archive.org/ L a/@href\r\n"
@@ -252,7 +252,10 @@ def test_a_response_may_lie_elsewhere_with_its_head(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("parameters", "reason"),
     [
-        ('access-type=local-file; name="/etc/passwd"', "'/etc/passwd' is not a file in the folders"),
+        (
+            'access-type=local-file; name="/etc/passwd"',
+            "'/etc/passwd' is not a file in the folders",
+        ),
         ('access-type=URL; URL="file:///etc/passwd"', "'/etc/passwd' is not a file in the folders"),
         ('access-type=local-file; name="../secret.html"', "has a part '..'"),
         ('access-type=local-file; name="below/../page.html"', "has a part '..'"),

@@ -1,4 +1,4 @@
-"""Damaged and hostile archive files: what is whole is read, what is not is told."""
+"""Damaged and hostile archive files: intact records are read, damage is reported."""
 
 import gzip
 import io
@@ -116,7 +116,7 @@ def test_a_file_that_begins_in_the_middle_of_a_member_gives_the_next(kind: str, 
 
 
 def test_places_in_question_are_looked_at_in_little_time() -> None:
-    """A gzip head with all its optional fields at every third byte."""
+    """A gzip header with all its optional fields at every third byte."""
     captures, _ = read(zipped(*pages(1))[:50] + b"\x1f\x8b\x08" * 100_000 + zipped(*pages(2)))
     assert _numbers(captures)[-2:] == [0, 1]
 
@@ -171,7 +171,7 @@ def test_a_lying_length_costs_no_other_record_where_one_member_holds_all() -> No
 
 
 def test_a_file_made_of_lies_takes_no_more_than_a_few_times_its_reading() -> None:
-    """Each record claims the rest of the file; searched again and again that is hours."""
+    """Each record claims the rest of the file; searching it each time would take hours."""
     record = warc(b"", length=10**9)
     data = record * 4000
     captures, errors = read(data)
@@ -290,7 +290,7 @@ def test_gzip_members_with_names_and_extra_fields_are_read() -> None:
 
 @packed
 def test_errors_come_with_the_captures_they_belong_to(kind: str) -> None:
-    """Whoever stops at a capture and resumes there sees every error once."""
+    """Stopping at a capture and resuming there reports every error once."""
     good, bad = pages(1)[0], warc(PAGE, date="yesterday")
     data = b"".join(COMPRESS[kind](record) for record in [bad, good, bad, good, good, bad])
     whole = list(ArchiveReader(Stored(data), "test"))

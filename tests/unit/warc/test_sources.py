@@ -33,7 +33,7 @@ DATA = zipped(*pages(2))
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of archive files and others, which is the current one."""
+    """A folder of archive files and others, used as the current directory."""
     for name in ("b.warc.gz", "a.arc", "deep/er/c.warc", "deep/d.WARC.GZ", "deep/e.warc.zst"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

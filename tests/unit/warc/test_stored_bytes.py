@@ -1,4 +1,4 @@
-"""Stored bytes, read forward with their offsets."""
+"""Stored bytes, read sequentially with their offsets."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""WARCs inside WACZ files, hostile ones among them."""
+"""WARCs in WACZ files, including hostile ones."""
 
 import gzip
 import hashlib
@@ -92,7 +92,7 @@ def test_of_two_entries_of_one_name_the_last_is_read() -> None:
         "no zip",
         "cut off",
         "no archive file",
-    ],  # zip files have the time
+    ],  # ZIP files contain the time
 )
 def test_what_is_no_wacz_is_one_error(data: bytes) -> None:
     (error,) = _members(data)
@@ -133,7 +133,7 @@ def test_a_member_that_is_not_there_cannot_be_opened() -> None:
         open_member(io.BytesIO(_wacz("archive/a.warc")), "archive/b.warc")
 
 
-# A WACZ in a WACZ, as Browsertrix packs several crawls.
+# A WACZ in a WACZ, which Browsertrix creates for several crawls.
 
 
 def _packed(entries: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -306,7 +306,7 @@ def test_warcs_are_found_where_the_directory_is_cut_off(
 
 
 class _Unseekable(io.BytesIO):
-    """What a zip file is streamed to: the sizes then stand behind each entry."""
+    """A stream for writing a ZIP file, which then has sizes after each entry."""
 
     def seekable(self) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""What a watch says in the end."""
+"""Final messages of a watch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which files are whole."""
+"""Which files are complete."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ NEVER = 3_600.0
 
 
 def old(path: Path, content: bytes = b"x", seconds: float = 7_200) -> Path:
-    """Write a file that was last changed some time ago."""
+    """Write a file whose last change was some time ago."""
     path.write_bytes(content)
     then = time.time() - seconds
     os.utime(path, (then, then))
@@ -120,7 +120,7 @@ def test_a_file_is_not_whole_while_its_writer_holds_a_lock(tmp_path: Path, lock:
     path = old(tmp_path / "a.warc.gz")
     read, write = os.pipe()
     child = os.fork()
-    if child == 0:  # locks of the same process do not count
+    if child == 0:  # locks of the same process do not conflict
         with path.open("ab") as handle:
             lock(handle, fcntl.LOCK_EX)  # type: ignore[operator]
             os.write(write, b"1")
@@ -163,14 +163,14 @@ def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
 
 @pytest.fixture
 def done(tmp_path: Path) -> Path:
-    """The folder that files go to."""
+    """The folder to which files are moved."""
     (tmp_path / "done").mkdir()
     return tmp_path / "done"
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file to be moved."""
+    """A file to move."""
     (tmp_path / "a.warc.gz").write_bytes(b"content")
     return tmp_path / "a.warc.gz"
 

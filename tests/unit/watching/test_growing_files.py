@@ -1,4 +1,4 @@
-"""How much of a file that is being written is complete."""
+"""The complete part of a file that is being written."""
 
 import gzip
 from itertools import accumulate
@@ -14,7 +14,7 @@ PAGES = [Page(f"http://a.example/{n}", "20150101000000", html("A", f"text {n}"))
 
 
 def grown(path: Path, content: bytes, start: int = 0, *, is_quiet: bool = True) -> int:
-    """Return how much of a file is complete, -1 if nothing new is."""
+    """Return the complete length of a file, -1 if it has not grown."""
     path.write_bytes(content)
     source = ArchiveSource("a.warc.gz", str(path), len(content))
     found = grown_source(source, start, is_quiet=is_quiet)
@@ -27,7 +27,7 @@ def test_a_file_is_read_up_to_its_last_complete_record(tmp_path: Path, compresse
     records = [warc_record(page) for page in PAGES]
     stored = [gzip.compress(one) if compressed else one for one in records]
     ends = list(accumulate(map(len, stored)))
-    tail = 0 if compressed else len(b"\r\n\r\n")  # what ends a record may come with the next
+    tail = 0 if compressed else len(b"\r\n\r\n")  # a record's end may arrive with the next one
     whole, path = b"".join(stored), tmp_path / "a"
     for cut in range(0, len(whole) + 1, 5):
         complete = sum(end - tail <= cut for end in ends)

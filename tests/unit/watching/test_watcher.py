@@ -1,4 +1,4 @@
-"""Watches that load files, are killed, and go on."""
+"""Watches that load files, are killed, and continue."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ ONCE = WatchOptions(IMPORTS, once=True, interval_seconds=0.01, settle_seconds=0)
 
 
 class Archive:
-    """An archive and a folder beside it that is watched."""
+    """An archive, and a watched folder next to it."""
 
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(str(folder / "archive"))
@@ -59,7 +59,7 @@ class Archive:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
-    """An archive that is not there yet, and an empty folder."""
+    """An archive that does not exist yet, and an empty folder."""
     return Archive(tmp_path)
 
 
@@ -280,7 +280,7 @@ def test_a_watch_follows_a_crawl(archive: Archive) -> None:
 
 
 def test_a_file_that_is_written_is_read_as_it_grows(archive: Archive, tmp_path: Path) -> None:
-    """By one watch after the other; in the end all is as if it had been imported whole."""
+    """By several watches in a row; the result equals that of a single import."""
     pages = many_pages(20)
     whole = write_warc(tmp_path / "a.warc.gz", pages).read_bytes()
     writing = archive.incoming / "a.warc.gz.open"
@@ -323,7 +323,7 @@ def test_two_watches_of_one_folder_are_refused(archive: Archive) -> None:
 def _until(
     archive: Archive, options: WatchOptions, done: Callable[[list[Event]], bool]
 ) -> list[Event]:
-    """Watch until the events are as wanted."""
+    """Watch until the events meet a condition."""
     events: list[Event] = []
     watch(
         archive.settings,

@@ -1,4 +1,4 @@
-"""The question of an address, and the addresses that lead on from it."""
+"""The question in an address, and the addresses derived from it."""
 
 from dataclasses import replace
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""Results that are kept while the archive stays as it is."""
+"""Results that are cached until the archive changes."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Makes CDX lines, and clusters of them: plainly, or by the code under test (`build_from`)."""
+"""Creates CDX lines, and clusters of them: directly, or by the code under test (`build_from`)."""
 
 import gzip
 import hashlib
@@ -16,7 +16,7 @@ from nwx.zipnum.merges import MergeReport, merge_lines
 
 
 def cdxj_lines(count: int, start: int = 0) -> list[bytes]:
-    """Return sorted CDXJ lines; some URLs were captured several times."""
+    """Return sorted CDXJ lines; some URLs have several captures."""
     made = []
     for number in range(start, start + count):
         host = f"org,site{number % 17:02d}"
@@ -35,7 +35,7 @@ def cdxj_lines(count: int, start: int = 0) -> list[bytes]:
 
 
 def _members(found: Sequence[bytes], lines: int) -> list[tuple[bytes, bytes]]:
-    """Return the key and the gzip member of each so many lines."""
+    """Return key and gzip member for each group of `lines` lines."""
     members = []
     for at in range(0, len(found), lines):
         block = found[at : at + lines]
@@ -45,7 +45,7 @@ def _members(found: Sequence[bytes], lines: int) -> list[tuple[bytes, bytes]]:
 
 
 def write_cluster(folder: Path, found: Sequence[bytes], lines: int = 50) -> Path:
-    """Write a cluster in the classic form and return its index."""
+    """Write a cluster in the classic format and return its index."""
     offset, index, data = 0, b"", b""
     for number, (key, member) in enumerate(_members(found, lines), 1):
         index += b"%b\tcdx-00000.gz\t%d\t%d\t%d\n" % (key, offset, len(member), number)
@@ -58,7 +58,7 @@ def write_cluster(folder: Path, found: Sequence[bytes], lines: int = 50) -> Path
 
 
 def write_wacz_index(folder: Path, found: Sequence[bytes], lines: int = 50) -> Path:
-    """Write a cluster in the form of WACZ files and return its index."""
+    """Write a cluster in the format of WACZ files and return its index."""
     offset, data = 0, b""
     index = b'!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}\n'
     for key, member in _members(found, lines):

@@ -1,4 +1,4 @@
-"""What is kept of blocks gives the lines that the blocks have, whatever was asked before."""
+"""Cached blocks return the same lines as the blocks, whatever was requested before."""
 
 import gzip
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A cluster holds the lines of its inputs, each once, in order, whatever came between."""
+"""A cluster has each line of its inputs once, in order, whatever happened during the build."""
 
 import gzip
 import os
@@ -32,7 +32,7 @@ from tests.unit.zipnum.making import (
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> list[Path]:
-    """Lines in disorder, in a plain, a gzip and a zstd file, with headers of several kinds."""
+    """Unsorted lines in a plain, a gzip and a zstd file, with several kinds of headers."""
     lines = shuffled(LINES)
     plain, zipped, zstd = tmp_path / "a.cdxj", tmp_path / "b.cdxj.gz", tmp_path / "c.cdxj.zst"
     plain.write_bytes(b"!OpenWayback-CDXJ 1.0\n\n" + text(lines[:700]).replace(b"\n", b"\r\n"))
@@ -160,7 +160,7 @@ def test_a_cluster_is_not_overwritten(tmp_path: Path, inputs: list[Path]) -> Non
     assert build_from(tmp_path / "out", *inputs) == report
     assert (tmp_path / "out" / "cluster.idx").stat().st_ino == before
     index = tmp_path / "out" / "cluster.idx"
-    index.write_bytes(index.read_bytes())  # another cluster by now
+    index.write_bytes(index.read_bytes())  # now a different cluster
     with pytest.raises(UsageError, match="already has a cluster"):
         build_from(tmp_path / "out", *inputs)
 
@@ -229,7 +229,7 @@ def test_a_killed_build_goes_on(tmp_path: Path, after: int) -> None:
             process.stdout.readline()
         process.send_signal(signal.SIGKILL)
     assert not list(out.glob("*.idx")) or read(out) == lines
-    # A shard is done when its report is there, which follows its data.
+    # A shard is done once its report exists, which is written after its data.
     done = {f"cdx-{path.stem[-5:]}.gz" for path in (out / WORK).glob("shard-*.json")}
     written = {path.name: path.stat().st_mtime_ns for path in (out / WORK).glob("cdx-*.gz")}
     if not list(out.glob("*.idx")):

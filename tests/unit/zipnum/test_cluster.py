@@ -1,4 +1,4 @@
-"""Clusters are read between two keys, whatever their form and wherever they lie."""
+"""Clusters are read between two keys, whatever their format and location."""
 
 import gzip
 import json
@@ -180,7 +180,7 @@ def test_a_block_that_is_a_bomb_is_left(tmp_path: Path) -> None:
 
 
 class _Ranges(SimpleHTTPRequestHandler):
-    """Files of a folder, by ranges only where `ranges`."""
+    """Serves files of a folder, by ranges only if `ranges`."""
 
     asked: ClassVar[list[str]]
     ranges = True
@@ -217,7 +217,7 @@ class _Ranges(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[tuple[str, type[_Ranges]]]:
-    """The address of the test's folder, and what answers there."""
+    """The address of the test's folder, and the class that handles its requests."""
 
     class Answers(_Ranges):
         asked: ClassVar[list[str]] = []

@@ -1,4 +1,4 @@
-"""Lines are merged into a cluster, and what gets none of them stays as it is."""
+"""Lines are merged into a cluster; files without new lines stay unchanged."""
 
 import random
 from collections.abc import Callable
@@ -90,7 +90,7 @@ def test_merging_again_and_again_does_not_cut_blocks_to_shreds(tmp_path: Path) -
 
 
 def test_captures_of_one_key_over_blocks_and_files(tmp_path: Path) -> None:
-    """As others cut them: between captures of the same urlkey and timestamp."""
+    """Other tools split there: between captures of the same urlkey and timestamp."""
     same = [b'org,one)/ 20200101000000 {"offset": "%05d"}' % number for number in range(60)]
     old, new = same[::2], same[1::2]
     half = len(old) // 2
@@ -141,7 +141,7 @@ def test_a_merge_killed_while_files_are_put_in_place(
     monkeypatch: pytest.MonkeyPatch,
     steps: int,
 ) -> None:
-    """Whoever reads finds the old cluster or the new one; the next command finishes the work."""
+    """Readers find the old cluster or the new one; the next command finishes the work."""
     old, _, out = old_and_new
     left = steps
 

@@ -1,4 +1,4 @@
-"""New files of a cluster appear at once, and work that was killed is known."""
+"""New files of a cluster appear atomically, and killed work is detected."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Bytes at any offset, wherever they are."""
+"""Bytes at any offset, from any location."""
 
 import zipfile
 from contextlib import closing

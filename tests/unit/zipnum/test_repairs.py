@@ -1,4 +1,4 @@
-"""What is wrong with a cluster is found, and mended; clusters change their form and back."""
+"""Faults of a cluster are found and repaired; clusters are converted between formats."""
 
 import gzip
 import random
@@ -23,7 +23,7 @@ LINES = cdxj_lines(600)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A sound cluster of three files of ten blocks or so."""
+    """An intact cluster of three files with about ten blocks each."""
     (tmp_path / "in.cdxj").write_bytes(b"\n".join([*LINES, b""]))
     sources = [CdxSource(str(tmp_path / "in.cdxj"))]
     build_cluster(tmp_path / "out", sources, ClusterBuildOptions(3, 20), Resources(workers=1))
@@ -52,7 +52,7 @@ def without_numbers(index: bytes) -> bytes:
 
 
 def numbers_of_parts(index: bytes) -> bytes:
-    """As `cat part-* > all.idx` with a number in each part would have it."""
+    """Number the blocks within each part, as `cat part-* > all.idx` would leave them."""
     lines, before, number = [], b"", 0
     for line in index.splitlines():
         head, part, offset, length, _ = line.split(b"\t")
@@ -141,7 +141,7 @@ def test_a_missing_data_file_is_told_and_not_mended(folder: Path) -> None:
 def test_data_beside_the_index_are_found_whatever_their_names(
     folder: Path, tmp_path: Path, index: str
 ) -> None:
-    """As in pywb's sample, where the index names parts that the .loc leads nowhere."""
+    """As in pywb's sample, where the index names parts missing from the .loc file."""
     lost = tmp_path / "lost"
     lost.mkdir()
     write_cluster(lost, LINES, lines=20)

@@ -20,7 +20,7 @@ LINES = cdxj_lines(25)
 
 
 def sizes(folder: Path) -> list[int]:
-    """Return the number of lines of each block, read at the places that the index tells."""
+    """Return the number of lines of each block, read at the offsets in the index."""
     data = (folder / "cdx-00000.gz").read_bytes()
     found = []
     for line in (folder / "part-00000").read_bytes().splitlines():

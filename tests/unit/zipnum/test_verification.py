@@ -1,4 +1,4 @@
-"""What is wrong with a cluster is told by kind and place."""
+"""Faults of a cluster are reported by kind and location."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Office files and books: text, metadata and links of each format, whatever type was served."""
+"""Office files and books: text, metadata and links of each format, whatever the served type."""
 
 from collections.abc import Callable
 
@@ -59,7 +59,7 @@ def test_pptx() -> None:
     slides = [("First", "one"), ("Second", "two")]
     found = read(made.pptx(slides, author="Ada", link="http://b.example/"))
     assert found.content == "First\none\nSecond\ntwo"
-    assert (found.title, found.author) == ("First", "Ada")  # no title is told: the first heading
+    assert (found.title, found.author) == ("First", "Ada")  # without a title: the first heading
     assert found.headings == ("First", "Second")
     assert found.links == (Link("http://b.example/", "one"),)
 

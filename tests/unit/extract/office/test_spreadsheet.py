@@ -44,7 +44,7 @@ def test_what_a_format_shows(code: str, shown_as: CellFormat) -> None:
         ("1.25", ELAPSED, "30:00:00"),
         ("1", DATE, "1900-01-01"),
         ("59", DATE, "1900-02-28"),
-        ("60", DATE, "60"),  # 29 February 1900, which never was
+        ("60", DATE, "60"),  # 29 February 1900, which never existed
         ("61", DATE, "1900-03-01"),
         ("2958465", DATE, "9999-12-31"),
         ("2958466", DATE, "2958466"),

@@ -1,4 +1,4 @@
-"""What a build holds is what plain Python counts."""
+"""A build has the counts of plain Python."""
 
 import resource
 from itertools import combinations
@@ -118,7 +118,7 @@ def test_months_that_are_added_one_by_one_are_counted_as_all_at_once(
         so_far = [one for one in captures if int(one.timestamp[4:6]) <= month]
         assert stored(tmp_path) == expected(so_far, 4)
         assert report.combinations == len(stored(tmp_path))
-    # Revisits of before may have got another size by what came.
+    # New captures may have changed the sizes of earlier revisits.
     assert spy.called or revisits
 
 

@@ -1,4 +1,4 @@
-"""Features of cells: what repeats, what only new captures have, and numbers that do not fit."""
+"""Features of cells: repeated values, values only in new captures, and numbers out of range."""
 
 import numpy as np
 import pytest

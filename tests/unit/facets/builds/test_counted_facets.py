@@ -1,4 +1,4 @@
-"""Counted facets become the current build of an archive."""
+"""Facets counted elsewhere become the current build of an archive."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_loaded_build_is_the_one_that_was_counted(tmp_path: Path, of_cdx: bool
         assert (report.captures, report.combinations) == (150, built.combinations)
         assert report.build.notes.stamp == engine.facet_store().stamp()
         assert stored_entries(facets) == known
-        # The next build goes on from it, as from any other.
+        # The next build continues from it, as from any other.
         assert build_archive_facets(engine, options).months == 0
         engine.write(batch(captures[150:]))
         again = build_archive_facets(engine, options)

@@ -1,4 +1,4 @@
-"""Builds whose process is killed, wherever it just was."""
+"""Builds killed at any point."""
 
 import signal
 import subprocess
@@ -36,7 +36,7 @@ building._FEWEST_AT_ONCE = 40
 store, options = BlobFolder(folder), building.FacetBuildOptions(3, memory_bytes=1)
 building.build_facets(ParquetSource(export), store, options)
 """
-"""A build that is killed when it writes its so many-th file."""
+"""A build that is killed when it writes file number `left`."""
 
 
 def export(folder: Path, captures: list[Capture]) -> Path:
@@ -71,6 +71,6 @@ def test_killed_builds_leave_the_one_before_and_are_gone_on_with(tmp_path: Path)
         parts.add(len(list((folder / "work" / "parts").glob("*.json"))))
     assert killed >= 4
     assert done.returncode == 0
-    # Each went on with what those before had read.
+    # Each continued from the months that earlier ones had read.
     assert len(parts) >= 3
     assert not (folder / "work" / "parts").exists()

@@ -1,4 +1,4 @@
-"""Captures from Parquet files of any make."""
+"""Captures from Parquet files of any origin."""
 
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def test_entries_become_a_table_with_the_time_of_their_timestamp() -> None:
 
 
 class StoppedError(Exception):
-    """What ends a build on its way."""
+    """Interrupts a build."""
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_stopped_build_goes_on(
 
     build_facets(ParquetSource(export), BlobFolder(folder), options, note)
     assert stored_entries(folder) == stored_entries(tmp_path / "archive" / "facets")
-    # What had been read was not read again.
+    # Nothing was read twice.
     assert not read or read[0] > 80
     assert {path.suffix for path in folder.iterdir()} <= {".arrays", ".json", ""}
     assert not (folder / "work" / "parts").exists()

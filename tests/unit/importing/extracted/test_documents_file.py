@@ -1,4 +1,4 @@
-"""Reading documents files, and what is none."""
+"""Reading documents files, and rejecting other files."""
 
 from dataclasses import replace
 from io import BytesIO

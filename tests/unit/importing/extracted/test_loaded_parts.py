@@ -1,4 +1,4 @@
-"""Documents files give what an import of the archive files gives."""
+"""Importing documents files gives the same result as importing the archive files."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def extracted(warc: Path, options: ImportOptions = OPTIONS) -> FileTask:
-    """Return the task to load an archive file that is extracted beside it."""
+    """Return the task that loads an archive file extracted next to it."""
     folder = write_documents(warc.parent / "documents", [warc], options)
     [source] = extracted_sources([str(folder / f"{warc.name}.parquet")]).sources
     assert isinstance(source, ExtractedFile)
@@ -57,7 +57,7 @@ def loaded(
 
 
 def plain(messages: Iterator[FilePart | Verdict]) -> list[object]:
-    """Return parts so that they can be compared: documents and dates in any order."""
+    """Return parts in comparable form: documents and dates in any order."""
     return [one if isinstance(one, Verdict) else _plain(one) for one in messages]
 
 

@@ -1,4 +1,4 @@
-"""The notes of documents files as JSON, and of other versions."""
+"""The notes of documents files as JSON, and those of other versions."""
 
 import json
 from dataclasses import replace

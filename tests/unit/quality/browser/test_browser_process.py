@@ -1,4 +1,4 @@
-"""Processes of a browser, and their end."""
+"""Browser processes and their end."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _WAIT = "import sys; sys.stdin.read()"
 
 
 def sleeper(*arguments: str, home: str) -> "subprocess.Popen[bytes]":
-    """Return a process that waits for the end of its standard input."""
+    """Return a process that waits until its standard input is closed."""
     return subprocess.Popen(
         [sys.executable, "-c", _WAIT, *arguments],
         stdin=subprocess.PIPE,

@@ -19,7 +19,7 @@ BODY = b"x" * 10_000
 
 
 class Server:
-    """A server of one answer; it keeps the heads of the requests that reached it."""
+    """A server with one response that records the headers of requests."""
 
     def __init__(self) -> None:
         self.heads: list[bytes] = []
@@ -35,7 +35,7 @@ class Server:
 
 
 async def asked(gateway: Gateway, request: bytes) -> bytes:
-    """Return what the gateway answers."""
+    """Return the response of the gateway."""
     reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
     writer.write(request)
     answer = await reader.read()
@@ -62,7 +62,7 @@ def run(
         listening.close()
         await asyncio.sleep(0)
 
-    with ThreadPoolExecutor(1) as thread:  # this one may run the loop of a browser
+    with ThreadPoolExecutor(1) as thread:  # the main thread may run a browser's event loop
         thread.submit(asyncio.run, main()).result()
 
 
@@ -175,7 +175,7 @@ def test_live_requests_go_to_the_proxy_as_they_are_and_none_to_local_addresses()
     ],
 )
 def test_local_places(place: str, local: bool) -> None:
-    with ThreadPoolExecutor(1) as thread:  # this one may run the loop of a browser
+    with ThreadPoolExecutor(1) as thread:  # the main thread may run a browser's event loop
         assert thread.submit(asyncio.run, is_local(place)).result() is local
 
 

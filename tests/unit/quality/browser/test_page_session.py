@@ -17,7 +17,7 @@ STRINGS = [
 
 
 def document(*nodes: tuple[int, int, int, int]) -> dict[str, Any]:
-    """Return a document of nodes: name, kind, value and parent."""
+    """Return a document of nodes given as name, kind, value and parent."""
     names, kinds, values, parents = zip(*nodes, strict=True)
     return {
         "nodes": {

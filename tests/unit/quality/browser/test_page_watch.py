@@ -1,4 +1,4 @@
-"""What a page did, from the browser's events."""
+"""The actions of a page, derived from the browser's events."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,18 +12,18 @@ URL = "http://a.example/i.png"
 
 
 class Page:
-    """A page whose events a test sends."""
+    """A page whose events are sent by a test."""
 
     def __init__(self, watch: PageWatch) -> None:
         self._handlers: dict[str, Any] = {}
         watch.follow(self)  # type: ignore[arg-type]
 
     def on(self, name: str, handler: Any) -> None:
-        """Take a listener."""
+        """Register a listener."""
         self._handlers[name] = handler
 
     def ask(self) -> SimpleNamespace:
-        """Ask for URL."""
+        """Request URL."""
         request = SimpleNamespace(
             url=f"{PREFIX}/20200101000000im_/{URL}",
             resource_type="image",
@@ -34,11 +34,11 @@ class Page:
         return request
 
     def fail(self, request: SimpleNamespace) -> None:
-        """Have nothing come for a request."""
+        """Fail a request without a response."""
         self._handlers["requestfailed"](request)
 
     def answer(self, status: int, **headers: str) -> None:
-        """Ask for URL and have it answered."""
+        """Request URL and respond."""
         request = self.ask()
         self._handlers["response"](SimpleNamespace(request=request, status=status, headers=headers))
 

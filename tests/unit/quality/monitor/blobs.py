@@ -1,16 +1,16 @@
-"""States kept in memory."""
+"""States in memory."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass
 class MemoryBlobs:
-    """What keeps states as the index quality does, and counts how often."""
+    """Stores states like the quality index, and counts how often."""
 
     kept: dict[str, bytes] = field(default_factory=dict)
 
     def put_state(self, name: str, state: bytes) -> None:
-        """Keep a state."""
+        """Store a state."""
         self.kept[name] = state
 
     def state(self, name: str) -> bytes | None:
@@ -18,5 +18,5 @@ class MemoryBlobs:
         return self.kept.get(name)
 
     def quality_index(self) -> "MemoryBlobs":
-        """Return itself: it is the archive too."""
+        """Return itself, as it also stands for the archive."""
         return self

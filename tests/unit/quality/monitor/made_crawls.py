@@ -1,4 +1,4 @@
-"""Lines of logs, and a monitor of a crawl that is made up of them."""
+"""Log lines, and a monitor of a crawl simulated by them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -38,18 +38,18 @@ def log_line(
 
 @dataclass
 class Clock:
-    """A time that tests set."""
+    """A clock set by tests."""
 
     now: datetime = BEGIN
 
     def __call__(self) -> datetime:
-        """Return it."""
+        """Return the current time."""
         return self.now
 
 
 @dataclass
 class MadeCrawl:
-    """A crawl of an archive whose log is made up, and its monitor."""
+    """A simulated crawl of an archive with a generated log, and its monitor."""
 
     engine: Engine
     folder: Path
@@ -60,14 +60,14 @@ class MadeCrawl:
     collection: str = "web"
 
     def monitor(self, **options: object) -> Monitor:
-        """Return a monitor of it."""
+        """Return a monitor of the crawl."""
         log = self.log if self.with_log else None
         asked = MonitorOptions("floods", self.collection, log, **options)  # type: ignore[arg-type]
         return Monitor(self.engine, asked, self.notices, self.clock, lambda _: self.space)
 
     @property
     def log(self) -> Path:
-        """The place of its log."""
+        """The path of the log."""
         return self.folder / "crawl.log"
 
     def write(self, lines: Iterable[str]) -> None:
@@ -81,7 +81,7 @@ class MadeCrawl:
         count: int,
         lines_of: Callable[[int, datetime], Iterable[str]],
     ) -> MonitorReport:
-        """Let minutes pass: of each the lines are written, then the monitor looks."""
+        """Let minutes pass; in each, write its lines, then let the monitor look."""
         for _ in range(count):
             start = self.clock.now
             number = int((start - BEGIN) / timedelta(minutes=1))
@@ -92,7 +92,7 @@ class MadeCrawl:
 
 
 def healthy(number: int, start: datetime) -> list[str]:
-    """Return the lines of a minute of a crawl that goes well, over several hosts."""
+    """Return one minute of log lines of a healthy crawl over several hosts."""
     lines = []
     for place in range(40):
         host = f"www{place % 8}.example"
@@ -113,5 +113,5 @@ def healthy(number: int, start: datetime) -> list[str]:
 
 
 def kinds(alerts: Iterable[Alert]) -> set[tuple[AlertKind, str]]:
-    """Return what alerts are about."""
+    """Return kinds and subjects of alerts."""
     return {(alert.kind, alert.host) for alert in alerts}

@@ -1,4 +1,4 @@
-"""Each alert begins on the crawl that is made for it, and none on one that goes well."""
+"""Each alert begins on a crawl simulated for it, and none on a healthy one."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ Lines = Callable[[int, datetime], Iterable[str]]
 
 
 def with_host(status: int = 200, digest: str | None = None, count: int = 10) -> Lines:
-    """Return what writes the lines of a healthy crawl, and those of a host that is not."""
+    """Return a function that yields lines of a healthy crawl plus those of a failing host."""
 
     def lines(number: int, start: datetime) -> list[str]:
         time = start + timedelta(seconds=50)
@@ -132,7 +132,7 @@ def test_whoever_is_killed_when_each_line_counts_once(crawl: MadeCrawl) -> None:
         monitor.look()
         crawl.write([whole[middle : start + 7_919]])
         if step % 3 == 1:
-            # It is killed: what it counts from here on is kept nowhere.
+            # It is killed: later counts are not stored.
             monitor._read_log(lambda: False)
             monitor._ownership.end()
         else:
@@ -207,7 +207,7 @@ def test_anew_holds_when_the_first_look_fails(
 def test_an_alert_is_told_once_it_is_kept(
     crawl: MadeCrawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that a look that fails and is done again tells it once."""
+    """A look that fails and is repeated therefore reports it once."""
     channel = Recorded()
     crawl.notices = Notices([channel], pytest.fail)
     crawl.space = DiskSpace(10**12, 10**10)

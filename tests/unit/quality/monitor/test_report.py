@@ -67,7 +67,7 @@ ALERTS = [Alert(AlertKind.ERRORS, f"{n}.example", "20261122120000", "é", 0.9) f
 
 
 class Recorded:
-    """A channel that refuses as often as it is told to, and keeps what it takes."""
+    """A channel that fails a given number of times, and records what it accepts."""
 
     def __init__(self, refusals: int = 0) -> None:
         self.refusals, self.taken, self.asked = refusals, [], 0
@@ -84,7 +84,7 @@ class Recorded:
 
 @pytest.fixture
 def hook() -> Iterator[tuple[str, list[dict[str, Any]], list[int]]]:
-    """A server that takes alerts: its address, what it took, and what it answers next."""
+    """A server that receives alerts: its address, the received alerts, and its next responses."""
     taken: list[dict[str, Any]] = []
     answers: list[int] = []
 

@@ -89,7 +89,7 @@ def test_the_right_ends_with_its_process() -> None:
 
 
 def test_a_process_with_the_number_of_one_that_was_killed_has_no_right() -> None:
-    """As the first process of a container has, each time that it is started."""
+    """The first process of a container gets the same number after each start."""
     blobs = MemoryBlobs()
     owned(blobs, os.uname().nodename, os.getpid())
     clock = NOON - timedelta(seconds=40)

@@ -1,4 +1,4 @@
-"""Test which pages of those that arrive are checked, and that they are, with those mended."""
+"""Which arriving pages are checked, including those repaired by new captures."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_pages_are_chosen_by_chance_and_the_same_each_time() -> None:
 
 
 class _Browser:
-    """Shows pages that lack a logo until there is one."""
+    """Renders pages that lack a logo until one exists."""
 
     def __init__(self) -> None:
         self.urls: list[str] = []
@@ -98,7 +98,7 @@ def test_pages_are_checked_as_they_come_and_again_when_they_are_mended(tmp_path:
 
 
 class _Script:
-    """A queue that gives pages, and does things while none is there."""
+    """A queue that returns pages and, when empty, runs actions."""
 
     def __init__(self, *steps: PagePlace | Callable[[], object] | None) -> None:
         self._steps = list(steps)

@@ -1,4 +1,4 @@
-"""Test what counts as a fault."""
+"""What counts as a fault."""
 
 import time
 

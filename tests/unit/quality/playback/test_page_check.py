@@ -1,4 +1,4 @@
-"""Test how far resources lie from their page in time."""
+"""Differences in time between resources and their page."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A queue in memory, for tests of adapters."""
+"""An in-memory queue for tests of adapters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from nwx.errors import CrawlerUnavailableError
 
 @dataclass
 class FakeQueue:
-    """Gives URLs by priority; can be away."""
+    """Returns URLs by priority; can be made unavailable."""
 
     waiting: dict[str, float] = field(default_factory=dict)
     leased: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A feed, and a folder that is written as Heritrix writes it."""
+"""A feed, and a folder in the form that Heritrix writes."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ URLS = [f"http://a.example/{number}" for number in range(6)]
 
 
 class Job:
-    """What Heritrix does to its folder."""
+    """Simulates Heritrix's effects on its folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,7 +43,7 @@ class Job:
         (self.folder / "latest").symlink_to(name)
 
     def read_actions(self) -> dict[str, list[str]]:
-        """Take what waits in the action directory: the URLs by the ending of the files."""
+        """Consume the action directory; return the URLs by file extension."""
         found: dict[str, list[str]] = {}
         for path in sorted((self.folder / "action").glob("*")):
             lines = path.read_text().splitlines()
@@ -215,7 +215,7 @@ def test_urls_that_heritrix_never_logs_hold_up_no_others(
 
 @dataclass
 class Turns:
-    """A feed whose turns end as they are listed."""
+    """A feed whose turns end with the listed results."""
 
     ends: list[bool | NwxError]
     counts: FeedCounts = field(default_factory=FeedCounts)

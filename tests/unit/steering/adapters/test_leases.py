@@ -1,4 +1,4 @@
-"""A queue that is served: what is asked of it, and what is made of the answers."""
+"""The client of a served queue: its requests, and its handling of responses."""
 
 import json
 import threading
@@ -42,11 +42,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
-    """Answers everything alike."""
+    """Gives every request the same response."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

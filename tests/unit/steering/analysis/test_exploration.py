@@ -1,10 +1,10 @@
-"""Which URLs are fetched although nothing speaks for them."""
+"""URLs fetched despite low priorities."""
 
 from nwx.steering.analysis.exploration import EXPLORED, Exploration
 
 
 def explored(priorities: list[float], gone: tuple[int, ...] = ()) -> list[int | None]:
-    """Return what is explored after pages of these priorities."""
+    """Return the URLs explored after pages of these priorities."""
     exploration: Exploration[int] = Exploration()
     for url in range(10):
         exploration.find(url)

@@ -1,4 +1,4 @@
-"""Places by a gazetteer."""
+"""Places from a gazetteer."""
 
 import sys
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ LEMMAS = {"waters": ("water", "NOUN"), "rose": ("rise", "VERB"), "The": ("the", 
 
 
 class Pipeline:
-    """What `SpacyModel` asks of a pipeline: one that knows five words and a name."""
+    """The part of a spaCy pipeline used by `SpacyModel`, with five known words and a name."""
 
     lang = "en"
 
@@ -78,7 +78,7 @@ class Pipeline:
 
 
 class Document(list[Any]):
-    """Tokens, with their text and names."""
+    """Tokens with their text and entities."""
 
     text: str
     ents: list[Any]

@@ -1,4 +1,4 @@
-"""Text without case and accents, and where its places are in the original."""
+"""Text without case and accents, and its positions in the original."""
 
 import re
 

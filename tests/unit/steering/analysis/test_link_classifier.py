@@ -1,4 +1,4 @@
-"""Traps for crawlers."""
+"""Crawler traps."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a crawl learns of links, and what that adds to their relevance."""
+"""Learning from the links of a crawl, and its effect on relevance."""
 
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.link_learner import (
@@ -18,7 +18,7 @@ def features(path: str, anchor: str = "read more", page: str = "http://b.example
 
 
 def taught(**outcomes: float) -> LinkLearner:
-    """Return a learner that has seen eight pages of each folder, with these document scores."""
+    """Return a learner trained with eight pages per folder, with these document scores."""
     learner = LinkLearner(relevant=0.1)
     for number in range(8):
         for folder, score in outcomes.items():

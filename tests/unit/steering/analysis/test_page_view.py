@@ -1,4 +1,4 @@
-"""A page as analysis sees it: text, links, and what is around them."""
+"""The analyser's view of a page: text, links, and their surroundings."""
 
 from nwx.steering.analysis.page_view import LIMITS, PageView, page_view, words_around
 

@@ -1,4 +1,4 @@
-"""The software of sites, by what its pages have."""
+"""The software of sites, detected from their pages."""
 
 import pytest
 

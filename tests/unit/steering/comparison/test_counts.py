@@ -66,7 +66,7 @@ def page(path: str, score: float, *links: LinkScore) -> DocumentScore:
 
 
 def test_steered_is_compared_with_the_order_in_which_links_were_found(engine: Engine) -> None:
-    """Of 20 links the four best lead to the subject, and one in four of the others followed."""
+    """Of 20 links the four best lead to relevant pages, as does one of four others followed."""
     links = [LinkScore(f"http://a.example/dull/{n}", 0.2) for n in range(16)]
     links += [LinkScore(f"http://a.example/flood/{n}", 0.8) for n in range(4)]
     pages = [page("", 0.0, *links), *(page(f"/flood/{n}", 0.5) for n in range(4))]

@@ -1,4 +1,4 @@
-"""Addresses of queues as people write them."""
+"""Queue addresses from user input."""
 
 import pytest
 

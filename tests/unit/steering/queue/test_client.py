@@ -1,4 +1,4 @@
-"""The client of a queue: what each answer means, and where the token goes."""
+"""The client of a queue: the meaning of each response, and where the token is sent."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ UPDATE = UrlUpdate("http://a.example/", 0.5)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A crawler that answers as it is told."""
+    """A crawler with predefined responses."""
 
     answer: ClassVar[tuple[int, dict[str, str], bytes]] = (200, {}, b"{}")
     requests: ClassVar[list[tuple[str, str, Any]]] = []

@@ -1,4 +1,4 @@
-"""Intervals: given, of a specification, estimated, or the usual one."""
+"""Intervals: given, from a specification, estimated, or the default."""
 
 import pytest
 

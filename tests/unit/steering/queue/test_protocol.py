@@ -1,4 +1,4 @@
-"""Requests to a queue: read as they are written, refused with the item that is wrong."""
+"""Requests to a queue: parsed as they are sent, or refused with the invalid item."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Delivery from the outbox: in order, again after failures, nothing lost and nothing twice."""
+"""Delivery from the outbox: in order, retried after failures, each update exactly once."""
 
 import threading
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Target:
-    """A queue that fails as it is told, and keeps what it takes."""
+    """A queue that fails on demand, and records accepted updates."""
 
     def __init__(self, failures: Sequence[NwxError] = (), refuses: str = "") -> None:
         self.taken: list[UrlUpdate] = []

@@ -1,10 +1,10 @@
-"""How far a crawler may run ahead of the analysis."""
+"""How far a crawler may get ahead of the analysis."""
 
 from nwx.steering.queue.unread_pages import UnreadPages
 
 
 class Crawl:
-    """A crawl that fetches all that it may, on a clock of its own."""
+    """A crawl that fetches as much as allowed, with a separate clock."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -12,7 +12,7 @@ class Crawl:
         self.unread = UnreadPages(10, lambda: self.now)
 
     def fetch(self) -> int | None:
-        """Fetch up to the bound; return how many URLs."""
+        """Fetch up to the bound; return the number of URLs."""
         before, bound = self.given, self.unread.bound(self.given, self.analysed)
         self.given = before if bound is None else bound
         return None if bound is None else self.given - before
@@ -33,10 +33,10 @@ def test_a_crawler_waits_for_the_analysis() -> None:
 def test_urls_that_bring_no_page_stop_nothing_for_long() -> None:
     crawl = Crawl()
     crawl.fetch()
-    crawl.analysed += 5  # the others bring no page
+    crawl.analysed += 5  # the others were no pages
     assert (crawl.fetch(), crawl.fetch()) == (5, 0)
     crawl.now += 61
-    assert crawl.fetch() == 30  # one in three brings a page
+    assert crawl.fetch() == 30  # one in three is a page
     crawl.analysed += 10
     assert crawl.fetch() == 30
 

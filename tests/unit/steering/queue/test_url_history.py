@@ -1,4 +1,4 @@
-"""Histories of URLs from rows of captures."""
+"""Histories of URLs from capture rows."""
 
 import math
 import random
@@ -19,7 +19,7 @@ from nwx.steering.queue.url_history import (
 
 
 def regular(changed: int, of: int, elapsed: float = 1.0) -> list[ChangeObservation]:
-    """Return observations at equal intervals, the first ones changed."""
+    """Return observations at equal intervals, the first `changed` of them with a change."""
     return [ChangeObservation(elapsed, number < changed) for number in range(of)]
 
 
@@ -62,7 +62,7 @@ def test_the_unit_of_time_does_not_matter(
 
 
 def simulated(chance: random.Random, rate: float, gaps: list[float]) -> list[ChangeObservation]:
-    """Return what captures after these gaps see of a page that changes at a rate."""
+    """Return the observations of captures after these gaps of a page that changes at a rate."""
     return [ChangeObservation(gap, chance.random() > math.exp(-rate * gap)) for gap in gaps]
 
 
@@ -79,13 +79,13 @@ def test_simulated_changes_with_many_observations(rate: float, regular_gaps: boo
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.7])
 def test_few_observations_have_hardly_any_bias(rate: float) -> None:
-    # Of ten regular captures, as in figure 5 of the paper; the plain estimator -log(1 - X/n)
-    # has no value at all where each time the page was another.
+    # With ten regular captures, as in figure 5 of the paper; the plain estimator -log(1 - X/n)
+    # is undefined if the page changed each time.
     chance = random.Random(7)
     rates = [change_rate(simulated(chance, rate, [1.0] * 10)) for _ in range(4_000)]
     never = (1 - math.exp(-rate)) ** 10
     assert never < 0.02
-    # A page that was never seen to change has a rate above 0, by intent.
+    # A page without observed changes has a rate above 0, by design.
     above = math.exp(-rate * 10) * math.log(2) / 10
     assert mean(rates) - above == pytest.approx(rate, rel=0.06)
 

@@ -1,4 +1,4 @@
-"""Statistics of terms in an archive that grows."""
+"""Term statistics of a growing archive."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -13,7 +13,7 @@ from tests.hostile_analysis import STONES
 
 
 class _Scored:
-    """What earlier runs have scored: at a version two pages of a host."""
+    """Scores of earlier runs: two pages of a host, at one version."""
 
     def __init__(self, version: str) -> None:
         self._version = version

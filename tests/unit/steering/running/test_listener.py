@@ -1,4 +1,4 @@
-"""New pages are handed to a process beside the import, which never waits for it."""
+"""New pages are passed to a process that runs next to the import, which never waits for it."""
 
 import os
 import signal
@@ -45,7 +45,7 @@ def listener_of(
 
 
 def load(settings: Settings, path: Path, listener: SteeringListener, pages: list[Page]) -> None:
-    """Import pages, told to a listener."""
+    """Import pages and report them to a listener."""
     write_warc(path, pages)
     with open_engine(settings) as engine:
         engine.create()

@@ -1,4 +1,4 @@
-"""Pages are read from the file at hand, from where the ledger says, or from the index."""
+"""Pages are read from the open file, from the path in the ledger, or from the index."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Updates are delivered beside the analysis, and counted until they are."""
+"""Updates are delivered in the background, and counted until then."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ UPDATES = [UrlUpdate(f"http://a.example/{n}", 0.5, crawl="stones") for n in rang
 
 @contextmanager
 def crawler(status: int) -> Iterator[tuple[str, list[str]]]:
-    """Give the address of a queue that answers so, and the URLs that it was sent."""
+    """Yield the address of a queue that responds with `status`, and the URLs sent to it."""
     taken: list[str] = []
 
     class Queue(BaseHTTPRequestHandler):

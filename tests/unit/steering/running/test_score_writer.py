@@ -1,4 +1,4 @@
-"""What is said to the queue, and when a page counts as analysed."""
+"""Updates to the queue, and when a page counts as analysed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -71,7 +71,7 @@ def test_a_url_keeps_its_highest_priority(engine: Engine) -> None:
 
 
 def test_what_is_learned_changes_links_and_waiting_urls(engine: Engine) -> None:
-    """Pages of /dull/ turn out irrelevant: further links there, and waiting ones, fall behind."""
+    """Pages of /dull/ prove irrelevant: later and queued links there get lower priorities."""
     writer = writer_of(engine)
     dull = [LinkScore(f"http://d.example/dull/{n}", 0.6, "content") for n in range(9)]
     add(writer, 1, dull)

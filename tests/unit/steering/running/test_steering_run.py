@@ -1,4 +1,4 @@
-"""The pages of an archive are analysed, whatever they do to those who analyse them."""
+"""The pages of an archive are analysed, whatever they do to the analysing process."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_an_analysis_that_is_stopped_goes_on_later(tmp_path: Path) -> None:
 
 
 def after(calls: int) -> Callable[[], bool]:
-    """Return what says stop after so many calls."""
+    """Return a function that says stop after `calls` calls."""
     left = iter(range(calls))
     return lambda: next(left, None) is None
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from nwx.steering.simulation.crawl_orders import GraphPage, PageGraph
 
 Links = Mapping[int, float]
-"""The relevance of the link to each page; None of a blacklisted one is `math.nan`."""
+"""The relevance of the link to each page; `math.nan` stands for None, a blacklisted link."""
 
 BLACKLISTED = math.nan
 
 
 def graph(links: Mapping[int, Links], scores: Mapping[int, float], size: int = 0) -> PageGraph:
-    """Return a graph of the pages that are named; those without a score have 0."""
+    """Return a graph of the given pages; those without a score have 0."""
     named = {*links, *scores, *(target for targets in links.values() for target in targets)}
     count = max(size, max(named, default=-1) + 1)
 

@@ -1,4 +1,4 @@
-"""The made web of the benchmarks, imported and crawled in each order."""
+"""The synthetic web of the benchmarks, imported and crawled in each order."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ SPECIFICATION = TopicPages().specification()
 
 @pytest.fixture(scope="module")
 def warc(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that the pages are in."""
+    """The WARC file of the pages."""
     return write_topic_warc(tmp_path_factory.mktemp("topic"))
 
 

@@ -1,4 +1,4 @@
-"""The lines of values in TOML and JSON texts."""
+"""Line numbers of values in TOML and JSON texts."""
 
 import gc
 import json
@@ -66,7 +66,7 @@ def test_values_of_json() -> None:
 
 
 def test_long_and_deep_texts_have_no_lines() -> None:
-    gc.collect()  # so that nothing of earlier tests is finalized where calls nest deepest
+    gc.collect()  # so that no object of earlier tests is finalized at the deepest call
     assert value_lines("#" * (MOST_SCANNED_CHARACTERS + 1)) == {}
     assert value_lines("x = " + "[" * 900 + "]" * 900) == {}
     assert value_lines("") == {}

@@ -1,4 +1,4 @@
-"""Versions of specifications: what changes them, and what does not."""
+"""Versions of specifications: which changes affect them, and which do not."""
 
 import random
 from dataclasses import replace

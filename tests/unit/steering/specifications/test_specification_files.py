@@ -1,4 +1,4 @@
-"""Rules that others make useless, and seeds that rules forbid."""
+"""Redundant rules, and seeds forbidden by rules."""
 
 import json
 from typing import Literal

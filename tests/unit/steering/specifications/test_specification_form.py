@@ -1,4 +1,4 @@
-"""A crawl specification as the fields of a form, beside its text."""
+"""A crawl specification as form fields, in addition to its text."""
 
 from dataclasses import replace
 

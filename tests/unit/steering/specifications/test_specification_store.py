@@ -1,4 +1,4 @@
-"""Specifications that an archive keeps, by name, number and version."""
+"""Specifications stored in an archive, by name, number and version."""
 
 from collections.abc import Iterator
 from pathlib import Path

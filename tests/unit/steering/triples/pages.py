@@ -1,4 +1,4 @@
-"""Pages with markup for machines."""
+"""Pages with structured data."""
 
 from nwx.steering.analysis.page_view import PageView, page_view
 from nwx.steering.triples.structured_data import structured_triples
@@ -9,13 +9,13 @@ S = "https://schema.org/"
 
 
 def view(html: str | bytes, url: str = URL) -> PageView:
-    """Return a page of some markup."""
+    """Return a page with some markup."""
     data = html.encode() if isinstance(html, str) else html
     return page_view(data, url, WHEN)
 
 
 def facts(html: str | bytes, url: str = URL) -> set[tuple[str, str, str]]:
-    """Return what a page states, with short names for the capture and for schema.org."""
+    """Return the statements of a page, with short names for the capture and for schema.org."""
     return {
         (_short(str(one.subject)), _short(str(one.predicate)), _short(str(one.object)))
         for one in structured_triples(view(html, url))

@@ -1,4 +1,4 @@
-"""Stores of triples that tests make, one of them behind a server that speaks the protocol."""
+"""Triple stores for tests, one of them on a SPARQL server."""
 
 import threading
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ P = NamedNode("urn:p")
 
 
 def graph(name: str, *values: str) -> CaptureGraph:
-    """Return a graph in the present form with some values."""
+    """Return a graph in the current form with some values."""
     made = page_graph(view("x", f"http://{name}/"))
     triples = (Triple(made.name, P, Literal(value)) for value in values)
     return CaptureGraph(made.name, (*made.triples, *triples))
@@ -47,7 +47,7 @@ def mentions(url: str, timestamp: str, *names: str) -> CaptureGraph:
 
 @contextmanager
 def store_of(kind: str, folder: Path) -> Iterator[TripleStore]:
-    """Give an empty store: in a folder, or behind a server."""
+    """Yield an empty store in a folder, or on a server."""
     if kind == "local":
         yield LocalTripleStore(folder / "triples")
         return
@@ -57,7 +57,7 @@ def store_of(kind: str, folder: Path) -> Iterator[TripleStore]:
 
 @contextmanager
 def sparql_server(failures: int = 0) -> Iterator[str]:
-    """Serve an empty store by the SPARQL 1.1 protocol; the first requests fail if told."""
+    """Serve an empty store by the SPARQL 1.1 protocol; the first `failures` requests fail."""
     store, left = Store(), [failures]
 
     class Handler(BaseHTTPRequestHandler):
@@ -95,7 +95,7 @@ def sparql_server(failures: int = 0) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

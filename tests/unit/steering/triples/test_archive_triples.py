@@ -1,4 +1,4 @@
-"""Triples of what an archive holds."""
+"""Triples of an archive's content."""
 
 import io
 import json

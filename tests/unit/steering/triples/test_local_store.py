@@ -1,4 +1,4 @@
-"""A store in a folder: one writer, readers of what was there before."""
+"""A store in a folder: one writer, and readers of the previous state."""
 
 import json
 import shutil

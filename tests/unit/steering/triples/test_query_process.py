@@ -1,4 +1,4 @@
-"""A query in a process of its own."""
+"""A query in a separate process."""
 
 import json
 from pathlib import Path

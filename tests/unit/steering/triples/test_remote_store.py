@@ -1,4 +1,4 @@
-"""A store behind a server that is away, refuses, or is no SPARQL server."""
+"""A store on a server that is unavailable, refuses requests, or is not a SPARQL server."""
 
 import pytest
 

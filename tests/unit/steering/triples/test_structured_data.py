@@ -1,4 +1,4 @@
-"""JSON-LD, of pages that are right and of others."""
+"""Valid and invalid JSON-LD in pages."""
 
 import json
 import pickle
@@ -104,7 +104,7 @@ def test_a_flood_of_triples_is_bounded() -> None:
 
 
 def test_spaces_without_end_are_passed_over() -> None:
-    # An expression that tries each of them as the begin of the end would take hours.
+    # A pattern that backtracks at each space would take hours.
     text = '{"@context": "http://schema.org", "name": "v%sv"}'
     assert len(facts(script(text % (" " * 400_000)))) == 1
     assert facts(script(" " * 500_000)) == set()

@@ -1,4 +1,4 @@
-"""What every store of triples does: one in a folder, and one behind a server."""
+"""Behaviour common to all triple stores: one in a folder, and one on a server."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What requests cost, and whose bucket pays."""
+"""The cost of requests, and the bucket that is charged."""
 
 import signal
 import subprocess
@@ -69,7 +69,7 @@ print(taken, flush=True)
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """Seconds set by tests."""
 
     now = 1_000.0
 
@@ -79,7 +79,7 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock that a test turns."""
+    """A clock set by tests."""
     return Clock()
 
 
@@ -111,7 +111,7 @@ def test_never_more_is_taken_than_the_burst_and_what_came_since(
             clock.now += pause
             wait = buckets.take("client", cost, RATE, BURST)
             if wait > 1e-3:
-                # It is neither too short nor too long.
+                # The wait is exact.
                 clock.now += wait * 0.99
                 assert buckets.take("client", cost, RATE, BURST) > 0
                 clock.now += wait * 0.01 + 1e-6
@@ -169,7 +169,7 @@ def test_processes_share_buckets_and_leave_them_whole_when_killed(
     next(_ for _ in count() if buckets.take("client", 1, 1e-9, 500))
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
-    # The bucket is empty, and its lock free.
+    # The bucket is empty and its lock released.
     assert buckets.take("client", 1, 1e-9, 500) > 0
     TokenBuckets.create(path)
     for one in takers:

@@ -1,4 +1,4 @@
-"""Counts of requests: of all processes, also of those that have ended."""
+"""Request counts of all processes, including ended ones."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ def test_sums_are_those_of_all_processes_and_never_fall(tmp_path: Path) -> None:
     first.kill()
     first.communicate()
     assert first.pid not in set(counts.processes())
-    # The third takes the segment of the first, and goes on from its counts.
+    # The third process reuses the segment of the first, and continues its counts.
     third = _counter(path, "a")
     assert third.pid in set(counts.processes())
     times = counts.sums()

@@ -1,4 +1,4 @@
-"""Which captures are played for a URL that has none with its own query."""
+"""Captures played for a URL without a capture of the same query string."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,18 +12,18 @@ from webapp.replay.capture_lookup import MOST_ALIKE, OtherQueries
 
 
 def capture(url: str, timestamp: str = "20200101000000", mime: str = "text/css") -> CDXObject:
-    """Return a capture as an index gives it."""
+    """Return a capture as an index returns it."""
     return CDXObject(f"{urlkey(url)} {timestamp} {url} {mime} 200 AAAA - - 1 0 a.warc.gz".encode())
 
 
 @pytest.fixture(scope="module")
 def matcher() -> OtherQueries:
-    """The rules, which take a while to read."""
+    """The rules, which take time to load."""
     return OtherQueries()
 
 
 class Index:
-    """An index that gives the same captures whatever is asked."""
+    """An index without exact matches that returns the same captures for all other queries."""
 
     def __init__(self, captures: list[CDXObject]) -> None:
         self.captures = captures
@@ -37,7 +37,7 @@ class Index:
 
 
 def played(matcher: OtherQueries, url: str, captures: list[CDXObject]) -> list[tuple[str, str]]:
-    """Return query and timestamp of the captures that are taken for a URL of 2020."""
+    """Return query and timestamp of the captures chosen for a URL of 2020."""
     params = {"url": url, "matchType": "exact", "closest": "20200101000000"}
     found, _ = matcher(Index(captures), params)
     return [(one["url"].partition("?")[2], one["timestamp"]) for one in found]

@@ -1,4 +1,4 @@
-"""Who asks playback, by signed links, cookies and headers."""
+"""The viewer of playback, by signed links, cookies and headers."""
 
 from typing import Any
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""Scripts as playback rewrites them."""
+"""Scripts rewritten for playback."""
 
 import io
 import sys
@@ -13,7 +13,7 @@ AT = "2020js_/http://a.example/app/main.js"
 
 
 def rewritten(script: bytes) -> bytes:
-    """Return a script as it is played."""
+    """Return a script as rewritten for playback."""
     rewriter = ScriptRewriter(UrlRewriter(AT, "/replay/"))
     info = SimpleNamespace(content_stream=io.BytesIO(script), charset="utf-8", text_type="js")
     return b"".join(rewriter(info))
@@ -81,5 +81,5 @@ def test_long_scripts_are_played_whole() -> None:
 
 
 def test_nothing_changes_the_parser_of_html() -> None:
-    """pywb's rewriter of HTML does, for the whole process: then other pages are never parsed."""
+    """pywb's HTML rewriter does, for the whole process: then other pages are never parsed."""
     assert "pywb.rewrite.html_rewriter" not in sys.modules

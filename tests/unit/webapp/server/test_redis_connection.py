@@ -1,4 +1,4 @@
-"""Limits of time of a crawler's connection, by a clock that stands still."""
+"""Time limits of a crawler's connection, with a fixed clock."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ HALF = WHOLE[:7]
 
 
 class Wire(asyncio.Transport):
-    """A transport that remembers whether it reads, and whether it was cut."""
+    """A transport that records whether it is reading, and whether it was aborted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Wire(asyncio.Transport):
 
 
 class Host:
-    """A server that answers nothing by itself."""
+    """A server that sends no answers itself."""
 
     def opened(self, connection: RedisConnection) -> bool:
         return bool(connection)
@@ -49,7 +49,7 @@ class Host:
 
 
 class Connected:
-    """A connection, its transport, and the time that it is told."""
+    """A connection, its transport, and its clock."""
 
     def __init__(self) -> None:
         self.now, self.wire = 0.0, Wire()
@@ -106,7 +106,7 @@ def test_the_rest_of_a_command_may_come_when_the_server_reads_again(
 ) -> None:
     monkeypatch.setattr(redis_connection, "_MOST_WAITING", 0)
     client.connection.data_received(WHOLE + HALF)
-    assert not client.is_cut_after(1e6)  # an archive that takes long
+    assert not client.is_cut_after(1e6)  # a slow archive
     client.connection.requests.clear()
     client.connection.send([1])
     assert client.wire.reads

@@ -1,4 +1,4 @@
-"""Workers that replace each other, with processes that are only pretended."""
+"""Workers that replace each other, with fake processes."""
 
 import socket
 import sys
@@ -21,7 +21,7 @@ from webapp.server.worker import (
 
 
 class _Process:
-    """A process that never ends by itself; `channel` is its end of the channel."""
+    """A process that never ends on its own; `channel` is its end of the channel."""
 
     exitcode = 1
 
@@ -30,17 +30,17 @@ class _Process:
         _started.append(self)
 
     def start(self) -> None:
-        """Run."""
+        """Do nothing."""
 
     def is_alive(self) -> bool:
-        """Return that the process runs until it is waited for."""
+        """Return True: the process runs until it is joined."""
         return True
 
     def join(self, seconds: float | None = None) -> None:
-        """Return at once."""
+        """Return immediately."""
 
     def kill(self) -> None:
-        """End."""
+        """Do nothing."""
 
 
 _started: list[_Process] = []
@@ -48,7 +48,7 @@ _started: list[_Process] = []
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_pool.WorkerPool]:
-    """A pool of one worker that is ready."""
+    """A pool with one worker that is ready."""
     server = SimpleNamespace(Process=_Process)
     monkeypatch.setattr(worker_pool, "fork_server", lambda *modules: server)
     monkeypatch.setattr(worker_pool, "_LOOK_SECONDS", 0.01)
@@ -103,7 +103,7 @@ def test_a_replacement_that_dies_is_started_again_where_nobody_is_left(
 
 
 def _handed(process: _Process) -> tuple[socket.socket, int]:
-    """Take a connection as a worker does."""
+    """Receive a connection like a worker."""
     data, (descriptor,), _, _ = socket.recv_fds(process.channel, CONNECTION_NUMBER.size, 1)
     return socket.socket(fileno=descriptor), CONNECTION_NUMBER.unpack(data)[0]
 
@@ -119,13 +119,13 @@ def test_what_a_dead_worker_has_not_read_is_handed_to_another(
     pool._step()
     pool._step()
     taken = [_handed(process) for process in _started for _ in range(2)]
-    # The first worker reads one of its two connections, and dies in the middle of telling more.
+    # The first worker reads one of its two connections, and dies while it sends more messages.
     assert taken[0][0].recv(9) == b"0"
     _started[0].channel.send(WORKER_MESSAGE.pack(BEGUN, taken[0][1]) + b"c")
     pool._step()
     for accepted, _ in taken[:2]:
         accepted.close()
-    assert clients[0].recv(9) == b""  # nobody else has it
+    assert clients[0].recv(9) == b""  # no other process has it
     _started[0].channel.close()
     pool._step()
     pool._step()
@@ -144,7 +144,7 @@ def test_what_a_worker_read_before_it_died_is_given_to_nobody(
     pool._step()
     pool._step()
     taken = [_handed(_started[0])[0] for _ in clients]
-    assert taken[0].recv(99) == b"GET / HTTP/1.1"  # and it is killed before it says so
+    assert taken[0].recv(99) == b"GET / HTTP/1.1"  # it is killed before it reports this
     for accepted in taken:
         accepted.close()
     _started[0].channel.close()

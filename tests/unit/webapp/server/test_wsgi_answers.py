@@ -1,4 +1,4 @@
-"""Threads go on whatever a task does."""
+"""Threads survive any task."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +20,6 @@ def test_a_task_that_fails_takes_no_thread_with_it() -> None:
         threads.end()
         return found
 
-    # In a thread of its own: that of the tests may have a loop that runs.
+    # In a separate thread, as the main thread may have a running event loop.
     with ThreadPoolExecutor(1) as other:
         assert other.submit(lambda: asyncio.run(run())).result() == "done"

@@ -1,4 +1,4 @@
-"""What errors say in the language of the reader."""
+"""Error messages in the reader's language."""
 
 import pytest
 from flask import Flask

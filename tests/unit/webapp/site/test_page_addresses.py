@@ -1,4 +1,4 @@
-"""Addresses of pages, kept."""
+"""Cached page addresses."""
 
 from flask import Flask, url_for
 

@@ -1,4 +1,4 @@
-"""Questions answered by few threads, each within a deadline."""
+"""Questions answered by few threads, each with a deadline."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from webapp.site.question_limits import USUAL_LIMITS, Export, QuestionPool, prep
 
 
 class Held:
-    """A question that is not answered until it is let go."""
+    """A question that is not answered until it is released."""
 
     def __init__(self) -> None:
         self.began = threading.Event()
@@ -38,7 +38,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(pool: QuestionPool, question: Held) -> threading.Thread:
-    """Ask in a thread, which waits for the answer."""
+    """Ask in a thread that waits for the answer."""
     thread = threading.Thread(target=pool.answer, args=(question,))
     thread.start()
     assert question.began.wait(60)
@@ -71,7 +71,7 @@ def test_only_so_many_are_answered_at_once(held: Held) -> None:
 
 
 def test_the_deadline_holds_where_nothing_can_be_interrupted(held: Held) -> None:
-    pool = QuestionPool(1, 0.5)  # enough to begin, on a busy machine too
+    pool = QuestionPool(1, 0.5)  # long enough to start on a busy machine
     with pytest.raises(QuestionTimeoutError, match=r"0\.5 s"):
         pool.answer(held)
     with pytest.raises(EngineBusyError):

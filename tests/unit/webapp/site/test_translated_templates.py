@@ -1,4 +1,4 @@
-"""Templates with their messages in the language of the page."""
+"""Templates with messages in the page's language."""
 
 from pathlib import Path
 

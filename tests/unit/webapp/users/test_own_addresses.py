@@ -1,4 +1,4 @@
-"""Where a login may lead."""
+"""Allowed redirect targets of a login."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Headers of reverse proxies, and of those who only pretend to be one."""
+"""Headers of reverse proxies, and of clients that pretend to be one."""
 
 from ipaddress import ip_network
 from typing import Any
