@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,6 +23,7 @@ GRADES = (0, 1, 2, 3)
 """Not relevant, on the subject, good, exactly what the query means."""
 
 LONGEST_JUDGED_QUERY = 500
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _MOST_URL = 8_000
 _AT_ONCE = 500
 
@@ -126,8 +128,13 @@ def _id(*parts: str) -> str:
 def url_of(url: str) -> str:
     """Return the urlkey of a URL, as which all its spellings are judged; urlkeys are unchanged."""
     with suppress(UrlError):
-        return urlkey(url) if "://" in url else url
+        return urlkey(url) if _SCHEME.match(url) else url
     return url
+
+
+def distinct_urls(urls: Iterable[str]) -> list[str]:
+    """Return the urlkeys of URLs, each once, in their order."""
+    return list(dict.fromkeys(map(url_of, urls)))
 
 
 Qrels = Mapping[str, Mapping[str, int]]

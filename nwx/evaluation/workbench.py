@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.errors import UsageError
-from nwx.evaluation.judgements import GRADES, Judgement, Qrels, url_of
+from nwx.evaluation.judgements import GRADES, Judgement, Qrels, distinct_urls, url_of
 from nwx.model import Hit
 from nwx.query.rankings import DEFAULT, Ranking, ranking_of
 
@@ -77,7 +77,7 @@ def mean_estimate(values: MeasureValues) -> MeanEstimate:
 def matrix(qrels: Qrels, results: Mapping[str, Sequence[str]]) -> MeasureValues:
     """Return a row of MEASURES for each query with a relevant URL."""
     rows = [
-        measures_of_query(grades, [url_of(url) for url in results.get(query, ())])
+        measures_of_query(grades, distinct_urls(results.get(query, ())))
         for query, grades in sorted(qrels.items())
         if any(grades.values())
     ]
@@ -168,8 +168,10 @@ def pooled(search: RankedSearch, query: str, rankings: Iterable[Ranking]) -> lis
 
 
 def results_of(search: RankedSearch, qrels: Qrels, ranking: Ranking) -> dict[str, list[str]]:
-    """Return the URLs of the first hits of each judged query."""
-    return {query: [hit.url for hit in search(query, ranking, DEPTH)] for query in qrels}
+    """Return the urlkeys of the first hits of each judged query, as qrels name them."""
+    return {
+        query: distinct_urls(hit.url for hit in search(query, ranking, DEPTH)) for query in qrels
+    }
 
 
 @dataclass(frozen=True, slots=True)

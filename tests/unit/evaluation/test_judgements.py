@@ -13,6 +13,7 @@ from nwx.evaluation.judgements import (
     read_queries,
     read_run,
     run_lines,
+    url_of,
 )
 
 URL = "http://www.example.org/a"
@@ -50,3 +51,8 @@ def test_queries_are_lines_or_a_column(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("one\n\ntwo words\n")
     (tmp_path / "table").write_text("language,query\nen,one\nde,two words\n")
     assert read_queries(tmp_path / "lines") == read_queries(tmp_path / "table")
+
+
+def test_urlkeys_stay_what_they_are() -> None:
+    key = url_of("http://a.com/?u=http://b.com/")
+    assert key == url_of(key) == "com,a)/?u=http://b.com/"

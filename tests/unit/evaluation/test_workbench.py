@@ -9,9 +9,11 @@ from nwx.evaluation.judgements import Judgement
 from nwx.evaluation.workbench import (
     agreements,
     evaluations,
+    matrix,
     mean_estimate,
     measures_of_query,
     pooled,
+    results_of,
     tune,
 )
 from nwx.model import Hit
@@ -76,6 +78,17 @@ GRADES = {"a": 3, "b": 1, "c": 2, "d": 0}
 )
 def test_measures_of_a_query(urls: list[str], expected: tuple[float, ...]) -> None:
     assert measures_of_query(GRADES, urls) == pytest.approx(expected, abs=1e-4)
+
+
+def test_spellings_of_a_url_are_one_result() -> None:
+    twice = [hit(f"{one}.com/a") for one in ("http://b", "http://a", "https://www.a", "http://a")]
+    found = results_of(lambda *asked: twice, {"q": {}}, DEFAULT)
+    assert found == {"q": ["com,b)/a", "com,a)/a"]}
+    run = {"q": [one.url for one in twice]}
+    assert (
+        matrix({"q": {"com,a)/a": 1}}, run).tolist()
+        == matrix({"q": {"com,a)/a": 1}}, found).tolist()
+    )
 
 
 def test_rankings_are_compared_query_by_query() -> None:
