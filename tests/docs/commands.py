@@ -1,4 +1,4 @@
-"""The reference of all commands, made from what they say of themselves.
+"""Generates the reference of all commands from their help.
 
 python -m tests.docs.commands > docs/commands.md
 """
@@ -49,7 +49,7 @@ _USUAL = {
     "--workers N": "Number of processes.",
     "--year YEAR": "Only what was captured in this year.",
 }
-"""Options that mean the same in all commands, in whatever words their help says it."""
+"""Options with the same meaning in all commands, whatever the wording of their help."""
 
 _SETS = {
     "filters": "Only documents with this value, or captured in this time: collection domain "
@@ -60,20 +60,20 @@ _SETS = {
     "reading options": "How records are read: verify parser external extractor",
     "steering options": "Analyse new pages for a crawl: steer nlp spam-hosts triples",
 }
-"""What each set of options is for, and the options; a command with all of them names the set."""
+"""Purpose and options of each option set; a command with all of its options names the set."""
 
 _FIRST = re.compile(r"(.*?[a-z)\]`][.;]) .*?(  ?\[[^\[]*\])?$")
-"""The first sentence of a help, and the default at the end."""
+"""The first sentence of a help text, and the default at the end."""
 
 _ASIDE = re.compile(r" \((?!default)[a-zA-Z][^()]*\)")
 _PIECES = {"[OPTIONS]", "COMMAND [ARGS]...", "[COMMAND] [ARGS]..."}
 _SENTENCE_END = re.compile(r";(?= \[|$)")
 _NUMBER = re.compile("(INTEGER|FLOAT)( RANGE)?$")
 _RANGE = re.compile(r"; [-x0-9.<>=]*x[-x0-9.<>=]*(?=\]$)| *\[[-x0-9.<>=]*x[-x0-9.<>=]*\]$")
-"""The bounds of a number, which `--help` tells."""
+"""The range of a number, which `--help` shows."""
 
 Record = tuple[str, str]
-"""An option as its help names it, and what it does."""
+"""An option as named in its help, and its description."""
 
 
 def reference() -> str:
@@ -93,8 +93,8 @@ def every_command() -> Iterator[tuple[str, click.Context]]:
 def _commands(
     title: str, command: click.Command, parent: click.Context | None
 ) -> Iterator[tuple[str, click.Context]]:
-    # With the names of the help option that `nwx` itself sets: a command keeps the option that
-    # it made first, so that with others its help would depend on what ran before.
+    # With the help option names set by `nwx` itself: a command caches the help option created
+    # first, so its help would otherwise depend on what ran before.
     names = cli.context_settings["help_option_names"]
     name = title.rpartition(" ")[2]
     context = click.Context(command, parent=parent, info_name=name, help_option_names=names)
@@ -117,7 +117,7 @@ def _records(context: click.Context) -> list[Record]:
 
 
 def _shared(counts: Counter[Record]) -> set[Record]:
-    """Return what stands at the end: of each name, the help that most commands have."""
+    """Return the options described once at the end: for each name, the most frequent help text."""
     most: dict[str, Record] = {}
     for record, count in sorted(counts.items()):
         if count > 1 and count > counts[most.get(record[0], ("", ""))]:
@@ -137,7 +137,7 @@ def _section(title: str, context: click.Context, shared: set[Record]) -> str:
 
 
 def _also(options: list[str]) -> list[str]:
-    """Return the options, and for those of a set that is whole its name."""
+    """Return the options, replacing each complete set of options by its name."""
     found = []
     for name, text in _SETS.items():
         members = _members(text)
@@ -152,7 +152,7 @@ def _members(text: str) -> set[str]:
 
 
 def _description(command: click.Command) -> tuple[str, str]:
-    """Return the first paragraph of the help, and a blank line."""
+    """Return the first paragraph of the help text, and a blank line."""
     first = inspect.cleandoc(command.help or "").split("\n\n")[0]
     return first.replace("*", r"\*"), ""
 

@@ -1,9 +1,8 @@
-"""Runs the `console` blocks of a document and compares what they print.
+"""Runs the `console` blocks of a document and compares their output.
 
-A block holds commands (`$ …`, continued by lines that begin with `> `) and
-what they print. In the output `...` stands for any text, also over lines.
-All blocks of a document run in one folder, one after the other. `nwx` in them is
-forked from a process that has loaded all modules.
+A block has commands (`$ …`, continued by lines that begin with `> `) and their output, in which
+`...` stands for any text, including line breaks. All blocks of a document run in one folder,
+in order. `nwx` commands are forked from a process that has loaded all modules.
 """
 
 import os
@@ -21,7 +20,7 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a document and what the document says that it prints."""
+    """A command in a document and its documented output."""
 
     line: int
     text: str
@@ -40,7 +39,7 @@ def commands(document: str) -> Iterator[Command]:
 
 
 def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
-    """Return what a command prints as its result; what it tells on the way is not compared."""
+    """Return the output of a command; messages on stderr are not compared."""
     commands = command_server().descriptor
     folders = (Path(__file__).parent / "bin", Path(sys.executable).parent, os.environ["PATH"])
     set_here = {
@@ -65,7 +64,7 @@ def run(command: Command, folder: Path, environment: Mapping[str, str]) -> str:
 
 
 def matches(expected: str, printed: str) -> bool:
-    """Tell whether a command printed what was expected; white space at line ends is free."""
+    """Return whether the output is as expected; white space at line ends is ignored."""
     pattern = ".*?".join(re.escape(piece) for piece in _tidy(expected).split("..."))
     return re.fullmatch(pattern, _tidy(printed), re.DOTALL) is not None
 

@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation from the sample archive.
+"""Creates the images of the documentation from the sample archive.
 
 python -m tests.docs.pictures [NAME…]
 """
@@ -33,7 +33,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A page to photograph; `ready` selects an element that is there once the page is complete."""
+    """A page to capture; `ready` selects an element that exists once the page is complete."""
 
     path: str
     ready: str
@@ -57,7 +57,7 @@ PAGES = {
 
 
 def main(names: list[str]) -> None:
-    """Make the pictures of these names, or all of them."""
+    """Create the images with these names, or all of them."""
     PICTURES.mkdir(exist_ok=True)
     with sample() as engine:
         for panel in PANELS:
@@ -70,7 +70,7 @@ def main(names: list[str]) -> None:
 
 @contextmanager
 def sample() -> Iterator[Engine]:
-    """Yield the sample archive, imported and with its facets built."""
+    """Yield the sample archive, imported and with built facets."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "archive"
         run_nwx(place, "import", ROOT / "sample" / "archive")
@@ -81,7 +81,7 @@ def sample() -> Iterator[Engine]:
 
 
 def draw(panel: Panel, hits: list[dict[str, Any]]) -> bytes:
-    """Return the picture of a panel, as large as on the dashboard."""
+    """Return the image of a panel in the size of the dashboard."""
     sized: Spec = {"width": 480, "height": 220, "autosize": {"type": "fit", "contains": "padding"}}
     spec = {**with_hits(panel.spec(), hits), **sized}
     return draw_picture(spec, fields.config("light", background=True), "svg")

@@ -1,4 +1,4 @@
-"""The reference of the commands is what they say of themselves."""
+"""The command reference equals the help of the commands."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -39,7 +39,7 @@ def _options(context: click.Context) -> set[str]:
 
 
 def _named(example: str, known: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options of an example, each with the command before it."""
+    """Yield the options of an example, each with its command."""
     title = "nwx"
     for word in example.split(" -- ")[0].split():
         if f"{title} {word}" in known:

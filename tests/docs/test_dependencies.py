@@ -1,4 +1,4 @@
-"""docs/contributing.md says what each library is for."""
+"""docs/contributing.md gives the purpose of each library."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Every console block of the documentation prints what it says."""
+"""Every console block of the documentation prints its documented output."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The terms of the glossary are in order, defined once and used."""
+"""The glossary's terms are sorted, defined once and used."""
 
 import re
 from pathlib import Path

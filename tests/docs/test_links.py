@@ -12,7 +12,7 @@ _CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def _anchors(document: Path) -> set[str]:
-    """Return the anchors that GitHub gives to the headings of a document."""
+    """Return the anchors that GitHub generates for the headings of a document."""
     headings = re.findall(r"^#+ (.+)$", _CODE.sub("", document.read_text()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last on the sample archive."""
+"""The notebooks run completely on the sample archive."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Paths and modules that the documentation names exist."""
+"""Paths and modules mentioned in the documentation exist."""
 
 import re
 from importlib.util import find_spec
@@ -14,13 +14,13 @@ PLUGINS = ("extractors", "enrichers", "exporters", "commands")
 ROOT = Path(__file__).parent.parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 _FOLDERS = "benchmarks|docker|docs|mappings|nwx|sample|scripts|tests|webapp"
-# Names in capitals, as in nwx/cli/NAME.py, stand for others.
+# Names in capitals, as in nwx/cli/NAME.py, are placeholders.
 _PATH = re.compile(rf"`((?:{_FOLDERS})/[a-z0-9_./-]*)`")
 _MODULE = re.compile(r"`((?:nwx|webapp|tests|benchmarks)(?:\.\w+)+)`")
 
 
 def _exists(name: str) -> bool:
-    """Tell whether a dotted name is a module, or is defined in one."""
+    """Return whether a dotted name is a module, or is defined in one."""
     parent, _, last = name.rpartition(".")
     if parent == "nwx" and (last in nwx.__all__ or last in PLUGINS):
         return True

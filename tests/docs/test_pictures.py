@@ -1,4 +1,4 @@
-"""The documentation shows every picture that the script makes, and no others."""
+"""The documentation uses every image that the script creates, and no others."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run, and name all that is public."""
+"""The examples of docs/python.md run, and cover the public API."""
 
 import doctest
 import inspect
@@ -38,7 +38,7 @@ def test_every_public_name_has_an_example() -> None:
         for name, method in inspect.getmembers(nwx.Archive, inspect.isfunction)
         if name[0] != "_" and method.__module__ in public
     }
-    without = {"Archive", "ImportReport", "close"}  # in words, and in the type of others
+    without = {"Archive", "ImportReport", "close"}  # mentioned in text, and in types of other names
     names = ({*nwx.__all__} | methods) - without
     assert {name for name in names if f".{name}" not in shown} == set()
     assert {name for name in without if f"`{name}" not in text and f".{name}" not in text} == set()

@@ -1,4 +1,4 @@
-"""The limits of queries are what docs/queries.md says."""
+"""The limits of queries are those in docs/queries.md."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The specification that docs/steering.md shows is one, and shows all that there is."""
+"""The specification in docs/steering.md is valid and shows every option."""
 
 import re
 from dataclasses import fields

@@ -1,7 +1,7 @@
-"""Comparisons of a page and its playback give the numbers that Browsertrix gives.
+"""Comparisons of a page and its playback give the same numbers as Browsertrix.
 
-`browsertrix/numbers.json` holds what pixelmatch, pngjs and js-levenshtein made
-of the pairs, called as Browsertrix Crawler calls them (replaycrawler.ts).
+`browsertrix/numbers.json` has the results of pixelmatch, pngjs and js-levenshtein for the pairs,
+called as in Browsertrix Crawler (replaycrawler.ts).
 """
 
 import json
@@ -33,7 +33,7 @@ def test_the_match_of_screenshots_is_the_same(name: str) -> None:
     crawl, played = map(png, PICTURES[name])
     expected = EXPECTED["pictures"][name]["screenshotMatch"]
     found = screenshot_match(crawl, played).match
-    # Screenshots of browsers are opaque; here colours are blended in whole numbers.
+    # Browser screenshots are opaque; otherwise colours are blended in integers here.
     is_opaque = all((each[..., 3] == 255).all() for each in PICTURES[name])
     assert found == pytest.approx(expected, abs=1e-12 if is_opaque else 1e-3)
 

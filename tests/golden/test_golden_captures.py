@@ -1,8 +1,7 @@
-"""Captures of real files against the CDX that pywb's cdx-indexer writes of them.
+"""Captures of real files compared with the CDX that pywb's cdx-indexer writes for them.
 
-The golden CDX were made with pywb 2.10.0 (`cdx-indexer -s`), by people
-other than the authors of this reader. Where we differ on purpose, the
-reason stands beside the difference.
+The golden CDX files were made with pywb 2.10.0 (`cdx-indexer -s`) by people other than the authors
+of this reader. Each intended difference has its reason next to it.
 """
 
 from collections.abc import Iterator
@@ -22,8 +21,8 @@ from tests.conftest import SHARED_DATA
 
 GOOD = ("warc", "arc", "wacz", "serp")
 
-# Files with no record of these offsets in our captures: metadata records are
-# notes on captures, no captures (pywb lists them unless they are warc-fields).
+# Files in which nwx has no captures at these offsets: metadata records are notes on
+# captures, not captures (pywb lists them unless they are warc-fields).
 METADATA = {
     "warc/dolma-sample-0000.warc.gz": {212223},
     "warc/transfer_compression_brotli.warc.gz": {1684},
@@ -33,8 +32,8 @@ METADATA = {
     "malformed/baconIpsum_chunked_httpTrailors.warc": {41592},
     "malformed/example-wget-bad-target-uri.warc.gz": {1978},
 }
-# pywb cannot read the ARC of Common Crawl, which has no newline behind its
-# first record; the golden CDX is of a copy with that newline, put back by one.
+# pywb cannot read the ARC of Common Crawl, which lacks a newline after its first record;
+# the golden CDX is of a copy with that newline, so its offsets are adjusted by one.
 REPAIRED = "arc/cc2008-small-sample-1213893279526_0.arc"
 
 
@@ -100,7 +99,7 @@ def _differences(relative: str, capture: Capture, line: Line) -> Iterator[str]:
 
 def _key_difference(capture: Capture, line: Line) -> Iterator[str]:
     if capture.method in ("POST", "PUT"):
-        # as cdxj-indexer --post-append: the golden CDX are without it
+        # as in cdxj-indexer --post-append; the golden CDX lack it
         if f"__wb_method={capture.method.lower()}" not in capture.urlkey:
             yield f"urlkey {capture.urlkey} of a {capture.method}"
     elif capture.urlkey != line.urlkey:
@@ -108,7 +107,7 @@ def _key_difference(capture: Capture, line: Line) -> Iterator[str]:
 
 
 def _digest_difference(capture: Capture, line: Line) -> Iterator[str]:
-    # one value, one spelling: hex SHA-1 and `sha-256:` are put into normal form
+    # one spelling per value: hex SHA-1 and `sha-256:` are normalized
     expected = "" if line.digest == "-" else normal_digest(line.digest)
     if capture.digest != expected:
         yield f"digest {capture.digest} for {line.digest}"
@@ -119,9 +118,9 @@ def _status_difference(relative: str, capture: Capture, line: Line) -> Iterator[
     if status == line.status:
         return
     if capture.record_type == "revisit" and line.status == "-":
-        return  # we keep the status that the revisit's HTTP head tells
+        return  # nwx keeps the status in the revisit's HTTP header
     if capture.url.startswith("dns:") and status == "-":
-        return  # an answer of the DNS has no HTTP status; pywb invents 200
+        return  # DNS responses have no HTTP status; pywb invents 200
     if relative.startswith("serp/") and line.status == "HTTP/1.1" and status == "200":
         return  # `HTTP/1.1 HTTP/1.1 200 OK`: the status is the number
     yield f"status {status} for {line.status}"
@@ -137,7 +136,7 @@ def test_captures_of_good_files_are_those_of_pywb(folder: str) -> None:
         captures, errors = _read(source)
         golden = _golden(relative)
         assert not errors, relative
-        # wget's notes about itself are no captures, of whatever record type they are
+        # wget's notes about itself are not captures, whatever their record type
         notes = {offset for offset, line in golden.items() if line.url.startswith(NOTE_SCHEMES)}
         expected = golden.keys() - METADATA.get(relative, set()) - notes
         assert captures.keys() == expected, relative
@@ -149,16 +148,16 @@ def test_captures_of_good_files_are_those_of_pywb(folder: str) -> None:
         assert not found
 
 
-# What the better of pywb, cdxj-indexer and jwarc finds in each damaged file
-# (golden/tool-differences.tsv), and the kinds of errors that we report.
+# The most captures that pywb, cdxj-indexer or jwarc finds in each damaged file
+# (golden/tool-differences.tsv), and the error kinds that nwx reports.
 DAMAGED = {
     "Evil-Warc-Headers.warc": (1, {"length"}),
-    "IAH-20080430204825-00000-blackbook-truncated.arc": (8, set()),  # jwarc leaves out dns:
+    "IAH-20080430204825-00000-blackbook-truncated.arc": (8, set()),  # jwarc skips dns:
     # pywb lists three more, wget's notes about itself
     "baconIpsum_chunked_httpTrailors.warc": (1, set()),
     "bad.arc": (3, {"length"}),
     "clipped.warc.gz": (1, {"gzip"}),
-    # jwarc counts 11 and 29, two of them with offsets of other records
+    # jwarc counts 11 and 29, two of them at offsets of other records
     "corrupted-mid-record.warc.gz": (12, {"gzip"}),
     "corrupted-trailing-bytes.warc.gz": (30, {"gzip"}),
     "example-bad-non-chunked.warc.gz": (2, set()),
@@ -174,7 +173,7 @@ DAMAGED = {
     "link-extraction-test.warc": (6, {"url"}),
     "transfer_compression_none_truncated.warc.gz": (1, {"gzip"}),
     "variableSizedDates.warc": (4, set()),
-    # not an archive's name, so not found in folders; jwarc reads 3
+    # not the name of an archive, so not found in folders; jwarc reads 3
     "example-bad.warc.gz.bad": (3, set()),
 }
 
@@ -209,9 +208,9 @@ def test_verifying_finds_the_records_whose_digests_fail() -> None:
         for error in ArchiveReader(source, "test", verify=True):
             if isinstance(error, ReadError) and error.kind == "digest":
                 found.add((_relative(source), error.offset))
-    # `:2WAX…` is a digest to us, and a wrong one
+    # nwx reads `:2WAX…` as a digest, and a wrong one
     assert found - failing == {("malformed/invalid-warcfile-digest-fields.warc", 2130)}
-    # a digest in base64, which equals that of the bytes
+    # a base64 digest, which matches the bytes
     assert failing - found == {("malformed/example-digest.warc", 2758)}
 
 

@@ -1,7 +1,7 @@
-"""Indexes of real files, line for line those of pywb's cdx-indexer and of cdxj-indexer.
+"""Indexes of real files, equal line by line to those of pywb's cdx-indexer and cdxj-indexer.
 
-The golden files were made with pywb 2.10.0 (`cdx-indexer -s`, `-9`) and
-cdxj-indexer 1.5.0 (`-s`). What differs on purpose stands here.
+The golden files were made with pywb 2.10.0 (`cdx-indexer -s`, `-9`) and cdxj-indexer 1.5.0 (`-s`).
+Intended differences are listed here.
 """
 
 import io
@@ -19,11 +19,11 @@ FOLDERS = {
     IndexLineForm.CDX9: "pywb-cdx9",
     IndexLineForm.CDXJ: "cdxj-indexer",
 }
-# Both tools take the second word of `HTTP/1.1 HTTP/1.1 200 OK`, a slip of some
-# crawler, for the status; we take the number.
+# Both tools use the second word of `HTTP/1.1 HTTP/1.1 200 OK`, an error of some crawler,
+# as the status; nwx uses the number.
 DOUBLED = re.compile(rb'(?<= )HTTP/1\.1(?= )|(?<="status": ")HTTP/1\.1(?=")')
-# The ARC of Common Crawl has no newline behind its first record; both tools
-# stop there. pywb read a copy with that newline: the offsets are one more.
+# The ARC of Common Crawl lacks a newline after its first record, where both tools stop.
+# pywb read a copy with that newline: its offsets are greater by one.
 UNREADABLE = "cc2008-small-sample-1213893279526_0.arc"
 
 

@@ -1,7 +1,7 @@
-"""Duplicates in real CDX files, against lists made with sort and awk.
+"""Duplicates in real CDX files, compared with lists made with sort and awk.
 
-The lists are `dedup/` of the shared golden data: second and later captures
-by urlkey and digest, or by digest alone, with digests in normal form.
+The lists are in `dedup/` of the shared golden data: second and later captures by urlkey and digest,
+or by digest alone, with normalized digests.
 """
 
 import io
@@ -21,10 +21,10 @@ from nwx.values.digests import normal_digest
 
 # url ip date mime length file offset md5, in NetarchiveSuite's order
 LAYOUTS = {"fyensdk.cdx": Layout("aebmSgVk")}
-# `:2WAX…` is read as a digest without the name of its algorithm; awk took it as another
+# `:2WAX…` is read as a digest without algorithm name; awk treated it as a different one
 DIFFERENT = ("invalid-warcfile-digest-fields.warc.cdx",)
-# pywb's ZipNum sample has members without a newline at their end: read as one
-# file, as the lists were made, the lines on both sides of 37 borders are lost
+# pywb's ZipNum sample has members without a final newline: read as one file, as for the
+# lists, the lines on both sides of 37 borders are lost
 MIME_COLUMNS = 4
 GLUED = "zipnum-sample.cdx.gz"
 
@@ -71,7 +71,7 @@ def _expected(path: Path) -> Found | None:
 
 
 def _is_capture(row: list[str]) -> bool:
-    """Tell whether a row is of a capture: the lists are of all lines."""
+    """Return whether a row is a capture, as the lists cover all lines."""
     if row[0].startswith(("metadata)/gnu.org/software/wget", "org,gnu)/software/wget/warc/")):
         return False
     return len(row) < MIME_COLUMNS or names_capture(row[3], "-", "")
@@ -97,7 +97,7 @@ def test_duplicates_are_those_of_sort_and_awk(shared_data: Path, key: Key, kind:
         source = CdxSource(str(path), LAYOUTS.get(path.name))
         report = find_duplicates([source], output, CaptureFilter(key=key))
         found = _listed(output.getvalue().decode("utf-8", "surrogateescape"))
-        # awk also lists what the line of the capture that is kept names
+        # awk also lists lines equal to the line of the kept capture
         assert not found - expected, name
         assert (expected - found).total() == report.spared <= 1, name
         compared += sum(expected.values())

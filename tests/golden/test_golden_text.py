@@ -1,8 +1,8 @@
-"""Texts of real pages against those of BeautifulSoup with lxml.
+"""Texts of real pages compared with those of BeautifulSoup with lxml.
 
-The golden texts were made with bs4 4.15 and lxml 6.1 by people other than
-the authors of this extractor. Rules differ: they set a space at each tag
-and read <noscript>; so words, not spaces, are compared, with a tolerance.
+The golden texts were made with bs4 4.15 and lxml 6.1 by people other than the authors of this
+extractor. The rules differ: theirs add a space at each tag and include <noscript>; so words, not
+spaces, are compared, with a tolerance.
 """
 
 import json

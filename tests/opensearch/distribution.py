@@ -1,4 +1,4 @@
-"""The files of an OpenSearch, with the token filters and the scripts that it lacks."""
+"""The files of an OpenSearch, plus the token filters and scripts that it lacks."""
 
 import os
 import shutil
@@ -20,17 +20,17 @@ _PAINLESS = (
     *(f"org.ow2.asm:{name}:9.7" for name in ("asm", "asm-analysis", "asm-commons")),
     *(f"org.ow2.asm:{name}:9.7" for name in ("asm-tree", "asm-util")),
 )
-"""The language of scripts, which the whole distribution has, and what it needs."""
+"""The scripting language, part of the full distribution, and its dependencies."""
 
 _MODULE = "modules/lang-painless"
 _OLD = VERSION.startswith(("1.", "2."))
 _RELEASE = 17 if _OLD else 21
 _NEWEST = 23 if _OLD else None
-"""The last JDK with the security manager that OpenSearch 2 needs."""
+"""The last JDK with the security manager, which OpenSearch 2 needs."""
 
 
 def prepare(cache: Path = CACHE) -> Path:
-    """Return the folder of a server that is ready to run, made below `cache` if missing."""
+    """Return the folder of a server ready to run, created below `cache` if missing."""
     return downloads.prepared(
         cache, _SERVER, PLUGIN_SOURCE, _add_parts, _PAINLESS, f"{_MODULE}/{_DESCRIPTOR}"
     )
@@ -50,7 +50,7 @@ def _add_painless(home: Path, parts: Path) -> None:
     module.mkdir(mode=0o755)
     for jar in parts.glob("*.jar"):
         shutil.copyfile(jar, module / jar.name)
-        (module / jar.name).chmod(0o644)  # the server may run as another user
+        (module / jar.name).chmod(0o644)  # the server may run as a different user
     _describe(module, "lang-painless", "org.opensearch.painless.PainlessModulePlugin")
 
 

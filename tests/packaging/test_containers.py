@@ -1,6 +1,6 @@
-"""compose.yaml and the Dockerfile fit the project; start.sh, the entry point, does its steps.
+"""compose.yaml and the Dockerfile match the project; the entry point start.sh runs its steps.
 
-There are no containers here: neither file is given to Docker.
+No containers are run: neither file is passed to Docker.
 """
 
 import os
@@ -15,7 +15,7 @@ from tests.cli.conftest import COMMAND, run_nwx
 ROOT = Path(__file__).parent.parent.parent
 START = ROOT / "docker" / "start.sh"
 
-# Stands in for `nwx serve`; every other command is the real one.
+# Replaces `nwx serve`; every other command is the real one.
 _NWX = f"""#!/bin/sh
 echo "$*" >> "$CALLS"
 [ "$1" = "${{KILLED:-}}" ] && exit 143
@@ -30,7 +30,7 @@ def start(tmp_path: Path) -> "Start":
 
 
 class Start:
-    """Runs start.sh as the image does, with a folder for /warcs."""
+    """Runs start.sh as in the image, with a folder for /warcs."""
 
     def __init__(self, folder: Path) -> None:
         self.archive, self.warcs = folder / "archive", folder / "warcs"

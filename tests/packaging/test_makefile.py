@@ -1,4 +1,4 @@
-"""make demo says what to do when the port is taken."""
+"""make demo explains what to do if the port is in use."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def demo(folder: Path, code: int) -> str:
-    """Return what `make demo` prints to stderr when `nwx serve` ends with `code`."""
+    """Return the stderr of `make demo` when `nwx serve` exits with `code`."""
     nwx = folder / "nwx"
     nwx.write_text(f'#!/bin/sh\n[ "$3" != serve ] || exit {code}\n')
     nwx.chmod(0o755)

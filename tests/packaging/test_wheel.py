@@ -1,4 +1,4 @@
-"""The wheel, alone in an environment of its own, does the main job."""
+"""The wheel works when installed in a separate environment."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The rule that decides about a capture is the one that looking at each rule finds."""
+"""The rule that decides about a capture equals the result of checking every rule."""
 
 import random
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ STRICTER = [Action.ALLOW, Action.LOCAL, Action.EMBARGO, Action.BLOCK, Action.EXC
 
 @dataclass(frozen=True)
 class Seen:
-    """What rules look at."""
+    """The properties that rules match."""
 
     urlkey: str
     url: str
@@ -74,7 +74,7 @@ def any_capture(chance: random.Random) -> Seen:
 
 
 def decided(rules: list[AccessRule], seen: Seen, viewer: Viewer) -> tuple[Action, str]:
-    """Return the action and the id of the rule that the documentation describes."""
+    """Return the action and the id of the deciding rule, as documented."""
     best: tuple[tuple[Any, ...], Action, str] = ((), Action.ALLOW, "")
     for rule in rules:
         named = viewer.user in rule.users or bool(viewer.address and rule.addresses)

@@ -1,4 +1,4 @@
-"""The captures that an archive in a folder stores are those of a sorted list in memory."""
+"""Captures stored in a folder equal those of a sorted in-memory list."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -66,7 +66,7 @@ CHANGES = st.sampled_from((TEXTS, PLAIN)).flatmap(
         max_size=8,
     )
 )
-"""Loads, and deletions of the captures at these places of the list."""
+"""Loads, and deletions of captures by their positions in the list."""
 
 
 def place(one: Capture) -> tuple[str, str, str, int, str]:
@@ -84,7 +84,7 @@ def with_document(one: Capture) -> Capture:
 
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Iterator[None]:
-    """Make blocks, loads and merges small, so that a few captures are many."""
+    """Reduce the sizes of blocks, loads and merges, so that a few captures reach all of them."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (blocks, capture_writer, cdx_order):
             patch.setattr(module, "BLOCK_CAPTURES", 3)
@@ -100,7 +100,7 @@ def small() -> Iterator[None]:
 def changed(
     engine: EmbeddedEngine, held: list[Capture], change: Sequence[Capture] | set[int]
 ) -> None:
-    """Make a change in an archive and in the list, and compare how many it was."""
+    """Apply a change to the archive and to the list, and compare the number of changed captures."""
     if isinstance(change, set):
         gone = [held[number] for number in sorted(change, reverse=True) if number < len(held)]
         assert engine.unload_captures(map(id_of, gone)) == len(gone)

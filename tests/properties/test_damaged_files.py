@@ -1,4 +1,4 @@
-"""Damage to one record of a file costs no other, whatever the damage; checked against FastWARC."""
+"""Damage of any kind to one record affects no other record; compared with FastWARC."""
 
 import gzip
 import io
@@ -47,7 +47,7 @@ DAMAGES: dict[str, Callable[[bytes, int, bytes], bytes]] = {
     "swapped": lambda member, place, data: member[place:] + member[:place],
 }
 KINDS = st.sampled_from(sorted(PACKERS))
-SPOTS = st.integers(0, COUNT - 2)  # behind the last there is nothing to lose
+SPOTS = st.integers(0, COUNT - 2)  # nothing follows the last record that could be lost
 
 
 def _urls(data: bytes) -> set[str]:
@@ -56,7 +56,7 @@ def _urls(data: bytes) -> set[str]:
 
 
 @given(KINDS, SPOTS, st.sampled_from(sorted(DAMAGES)), st.floats(0, 0.999), st.binary(min_size=1))
-@example("gzip", 0, "inserted", 0.0, b"P*M\x18")  # so begins a skippable frame of zstd
+@example("gzip", 0, "inserted", 0.0, b"P*M\x18")  # the start of a skippable zstd frame
 @settings(deadline=None, max_examples=400)
 def test_damage_to_a_record_costs_no_other(
     kind: str, spot: int, damage: str, share: float, data: bytes
@@ -68,7 +68,7 @@ def test_damage_to_a_record_costs_no_other(
 
 
 def _are_contents(records: list[bytes], lie: bytes, length: int) -> bool:
-    """Return whether a length says that whole records are the content of one, as may be true."""
+    """Return whether the length makes complete records the content of one, which may be valid."""
     starts = list(accumulate(map(len, records), initial=0))
     ends = [
         starts[place] + lie.index(b"\r\n\r\n") + 4 + length

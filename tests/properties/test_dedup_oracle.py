@@ -1,4 +1,4 @@
-"""Any CDX input: the duplicates found are those of a few lines of Python."""
+"""For any CDX input, the duplicates equal those of a short Python function."""
 
 import gzip
 import io
@@ -39,7 +39,7 @@ def _cdx11(each: Capture) -> str:
 
 def _cdx9(each: Capture) -> str:
     host, date, digest, mime, _ = each
-    file = "-" if mime == "warc/revisit" else "f"  # as NutchWAX read them
+    file = "-" if mime == "warc/revisit" else "f"  # as written by NutchWAX
     return f"{host}) {date} http://{host} text/html 200 {digest} - 5 {file}"
 
 
@@ -78,7 +78,7 @@ def _expected(captures: list[Capture], key: Key, keep: Keep) -> list[str]:
 
 
 def _named(each: Capture) -> tuple[str, str]:
-    """Return what a line of a list says of a capture, beside its digest."""
+    """Return the fields of a list's line for a capture, except its digest."""
     host, date, *_ = each
     return host, date + "00000101000000"[len(date) :]
 

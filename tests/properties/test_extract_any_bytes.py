@@ -1,4 +1,4 @@
-"""Whatever the bytes, extraction ends with clean text; both parsers read pages alike."""
+"""Extraction of any bytes gives clean text, and both parsers give the same page."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Timestamps, digests and urlkeys for any input, against their definitions and the surt package."""
+"""Timestamps, digests and urlkeys of any input, compared with definitions and the surt package."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ INSTANTS = st.datetimes(min_value=datetime(1, 1, 1), timezones=st.just(UTC)).map
     lambda instant: instant.replace(microsecond=0)
 )
 ALGORITHMS = st.sampled_from(["md5", "sha1", "sha256", "sha512"])
-# pieces that have a meaning to the package, and characters of all kinds
+# pieces with a meaning to the package, and arbitrary characters
 PIECES = st.one_of(
     st.sampled_from(
         ["%20", "%2F", "%41", "%25", "%3f", "%23", "%E4", "%7e", "//", "/./", "/../", "www.", "&&",
@@ -91,7 +91,7 @@ def test_urlkeys_are_those_of_the_package(url: str) -> None:
         key = urlkey(url)
     except UrlError:
         key = None
-    # `host:B`, as in archives: the package takes no such port, the key is the URL
+    # `host:B`, as in archives: the package rejects the port, so the key is the URL
     assert key == expected or (expected is None and key == url)
 
 

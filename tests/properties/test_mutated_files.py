@@ -1,4 +1,4 @@
-"""Files that `benchmarks/endurance.py` mutates: the same by seed, and read without an exception."""
+"""Files mutated by `benchmarks/endurance.py`: reproducible by seed, and read without exceptions."""
 
 from pathlib import Path
 

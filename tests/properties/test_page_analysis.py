@@ -1,4 +1,4 @@
-"""The analysis of hostile pages: it gives scores within their bounds, whatever a page holds."""
+"""Analysis of hostile pages: scores stay within bounds for any content."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,7 +77,7 @@ def _checked(page: PageView) -> None:
             assert abs(sum(link.parts.values()) - link.relevance) < 1e-5
 
 
-@settings(deadline=None)  # dictionaries are loaded on the way
+@settings(deadline=None)  # it loads dictionaries
 @given(PAGES)
 def test_any_page_has_scores(html: str) -> None:
     _checked(page_view(html.encode("utf-8", "replace"), URL, "20200101000000", "utf-8"))

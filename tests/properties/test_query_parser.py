@@ -1,4 +1,4 @@
-"""Any text is a query or an error that says where."""
+"""Any text is either a query or an error with a position."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,5 +47,5 @@ def test_plain_words_are_read_as_the_grammar_reads_them(words: list[str]) -> Non
         except QueryError as error:
             return str(error)
 
-    # A second blank is nothing to the grammar, which alone reads such a query.
+    # The grammar, which alone reads such a query, ignores repeated spaces.
     assert read(" ".join(words)) == read("  ".join(words) + " ")

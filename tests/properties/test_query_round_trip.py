@@ -1,4 +1,4 @@
-"""A tree written in Lucene syntax and read again is the same tree."""
+"""A tree written in Lucene syntax and parsed again is unchanged."""
 
 import re
 from datetime import datetime
@@ -54,7 +54,7 @@ def _end(text: str | None) -> str:
 
 
 def _is_no_address(text: str) -> bool:
-    """Return whether a text stays in the default fields: an address is looked for in `url`."""
+    """Return whether a text is searched in default fields, while addresses are in `url`."""
     return "://" not in text
 
 

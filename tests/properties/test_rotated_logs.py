@@ -1,4 +1,4 @@
-"""However a log is cut, rotated, packed and looked at, each line is read once and in order."""
+"""However a log is written, rotated, compressed and read, each line is read once and in order."""
 
 import tempfile
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_each_line_once(steps: list[tuple[str, int]], garbage: set[int]) -> None
                 packable.append(getattr(log, name)())
         log.look()
         assert log.found == log.whole[: len(log.found)]
-        # What is written last may go on in a file that is not there yet.
+        # The last part may be written to a new file.
         log.write(stream[len(log.written) :])
         log.look()
         assert log.found == stream

@@ -1,4 +1,4 @@
-"""Any crawl specification is read as it was written, as TOML and as JSON."""
+"""Any crawl specification survives a round trip through TOML and through JSON."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The short cut for members of one whole record reads what the long way reads, on any damage."""
+"""The fast path for members of one complete record reads the same as the slow one, even damaged."""
 
 import gzip
 import io
@@ -72,7 +72,7 @@ def _found(scanner: type[Scanner], data: bytes, keep: int) -> tuple[list[object]
         )
         for record in reading
     ]
-    # The short cut looks further ahead, and so finds some of them earlier.
+    # The fast path reads ahead, and so reports some of them earlier.
     return records, sorted(
         reading.faults, key=lambda fault: (fault.offset, fault.kind, fault.message)
     )

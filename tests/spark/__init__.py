@@ -1,1 +1,1 @@
-"""Jobs on a real Spark: two executors in processes of their own."""
+"""Jobs on a real Spark with two executors in separate processes."""

@@ -14,18 +14,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _FRUGAL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-"""A short run of little data is compiled in a fraction of the time."""
+"""A short run on little data compiles in a fraction of the time."""
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
-    """A session with two executors, processes of their own; it lasts as long as the tests.
+    """A session with two executors in separate processes; it lasts until the tests end.
 
-    Tests that take it are in the xdist group `spark`: it takes seconds to
-    start, and a few hundred MB. Readers that tests define travel by value
-    when they are nested in functions.
+    Tests that use it are in the xdist group `spark`, as starting it takes seconds and a few
+    hundred MB. Readers defined by tests are pickled by value if they are nested in functions.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_HOME", str(find_java()))

@@ -1,4 +1,4 @@
-"""The Java that the tests run Spark on."""
+"""The Java that runs Spark in the tests."""
 
 import os
 from pathlib import Path
@@ -15,9 +15,9 @@ _FOLDERS = (
 
 
 def find_java() -> Path:
-    """Return the home of the oldest Java that runs Spark: JAVA_HOME, or one that is installed.
+    """Return the home of the oldest Java that can run Spark: JAVA_HOME, or an installed one.
 
-    Spark is tried with the oldest, and newer ones warn of what it uses.
+    Tests use the oldest, as newer ones print warnings about Spark's use of internals.
     """
     named = os.environ.get("JAVA_HOME")
     installed = {path.resolve() for pattern in _FOLDERS for path in Path("/").glob(pattern)}

@@ -1,4 +1,4 @@
-"""The job `cc-index` against `nwx export cc-index`, and Common Crawl's questions to its table."""
+"""The job `cc-index` compared with `nwx export cc-index`, and Common Crawl's example queries."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,6 @@ def test_the_table_and_the_answers_of_spark_are_those_of_one_machine(
     with duckdb.connect() as connection:
         table = f"read_parquet('{tmp_path}/one/**/*.parquet', hive_partitioning=true)"
         connection.execute(f"CREATE TABLE ccindex AS SELECT * FROM {table}")
-        for name, texts in [*QUESTIONS.items()][::4]:  # the tables are the same, row for row
+        for name, texts in [*QUESTIONS.items()][::4]:  # the tables are equal, row by row
             found = sorted_rows([tuple(row) for row in spark.sql(texts[-1]).collect()])
             assert found == sorted_rows(connection.execute(texts[0]).fetchall()), name

@@ -1,4 +1,4 @@
-"""The commands of `nwx spark` on two executors, beside those of one machine."""
+"""The `nwx spark` commands on two executors, compared with those of one machine."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ Job = Callable[..., Result]
 
 @pytest.fixture
 def job(spark: "SparkSession") -> Job:
-    """Runs `nwx spark` in the session that is there."""
+    """Runs `nwx spark` in the existing session."""
 
     def run(*arguments: object, code: int = 0) -> Result:
         ran = CliRunner().invoke(cli, ["spark", *map(str, arguments)], standalone_mode=False)
@@ -45,7 +45,7 @@ def job(spark: "SparkSession") -> Job:
 
 
 def _index_beside(folder: Path) -> dict[str, bytes]:
-    """Return the indexes that one machine writes, by the names that the job gives them."""
+    """Return the indexes written by one machine, by the file names that the job uses."""
     sources = [each for each in expand([str(folder)]) if isinstance(each, ArchiveSource)]
     index_beside(sources, IndexOptions())
     found = {}

@@ -1,4 +1,4 @@
-"""Documents extracted and links inverted by executors are those of one machine."""
+"""Documents extracted and links inverted by executors equal those of one machine."""
 
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def rows(folder: Path) -> list[dict[str, object]]:
-    """Return the rows of all Parquet files of a folder, in the order of their names."""
+    """Return the rows of all Parquet files in a folder, ordered by file name."""
     found = [pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))]
     return pl.concat(found).to_dicts()
 

@@ -1,4 +1,4 @@
-"""The job `facets` against `nwx build-facets`: the same combinations, and the same answers."""
+"""The job `facets` compared with `nwx build-facets`: the same combinations and answers."""
 
 import random
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ SITES = Sites({"org,example)/": "The example"})
 
 
 def _answers(engine: Engine) -> list[FacetAnswer]:
-    """Return answers from combinations and from columns; none by reading captures."""
+    """Return answers from combinations and from columns, none from reading captures."""
     facets = FacetAnswers(engine)
     asked = [("", "site"), ("status=ok", "month,type"), ("", "collection"), ("type=html", "size")]
     found = [
@@ -65,7 +65,7 @@ def _both(
 def test_an_export_with_revisits_and_a_hot_url(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of all captures are of one URL, and revisits of its payload."""
+    """Half of all captures are of one URL, including revisits of its payload."""
     captures = by_chance(5, 300)
     original = next(one for one in captures if one.record_type == "response" and one.digest)
     hot = [

@@ -1,4 +1,4 @@
-"""Pieces of work on executors that are killed, and files that kill their readers."""
+"""Pieces of work on killed executors, and files that kill their readers."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ def test_a_killed_executor_and_a_file_that_crashes_its_reader_cost_nothing_else(
     flag = tmp_path / "killed"
 
     def kill_executor() -> None:
-        # this worker's parent is the daemon that Spark forks from; the executor started that
+        # this worker's parent is Spark's fork daemon, which the executor started
         with open(f"/proc/{os.getppid()}/status") as status:  # noqa: PTH123
             parent = next(line for line in status if line.startswith("PPid:"))
         os.kill(int(parent.split()[1]), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The jobs `dedup` and `revisits` against the commands of one machine, byte for byte."""
+"""The jobs `dedup` and `revisits` compared with the commands of one machine, byte for byte."""
 
 import io
 import json
@@ -47,7 +47,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> list[CdxSource]:
         content[5:5] = ["nonsense\n"] if name == "large" else []
         path.write_text("".join(content))
         found.append(CdxSource(str(path), held=name == "held"))
-    # A layout further down that the file does not begin with: it cannot be cut.
+    # The layout changes further down: the file cannot be split.
     path = folder / "layouts.cdx"
     others = ["k 2016 http://example.org/1 text/html 200 " + "A" * 32 + " - 5 f\n"] * 30
     path.write_text("".join([*others, " CDX a b k\n", f"{HOT} 2017 {'B' * 32}\n"]))

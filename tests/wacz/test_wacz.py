@@ -1,4 +1,4 @@
-"""What we pack is valid for py-wacz, and pywb plays it."""
+"""Our WACZ files are valid for py-wacz, and pywb plays them."""
 
 import subprocess
 import zipfile
@@ -22,7 +22,7 @@ OTHER = Page("http://www.quarry.example/other", "20160126200624", html("Other", 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of the sample, and of three pages of a quarry in a collection of their own."""
+    """An archive of the sample, and of three pages of a quarry in a separate collection."""
     folder = tmp_path_factory.mktemp("wacz")
     run_nwx(folder / "archive", "import", "--collection", "sample", SAMPLE)
     warc = write_warc(folder / "quarry.warc.gz", [PAGE, AGAIN, OTHER])
@@ -31,7 +31,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def is_valid(wacz: Path) -> bool:
-    """Return whether py-wacz takes a file."""
+    """Return whether py-wacz accepts a file."""
     command = [str(prepare(WACZ)), "-m", "wacz.main", "validate", "-f", str(wacz)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode == 0 and "Validation succeeded" in done.stdout
@@ -55,7 +55,7 @@ def test_py_wacz_sees_what_is_wrong(archive: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def pywb(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
-    """A pywb with the WARC of a WACZ, and with its index, turned into a cluster."""
+    """A pywb with the WARC of a WACZ, and with its index converted to a cluster."""
     root = tmp_path_factory.mktemp("player")
     run_nwx(archive, "wacz", root / "out.wacz", "slate", "--collection", "quarry")
     folder = root / "collections" / "packed"

@@ -1,4 +1,4 @@
-"""A pywb in a process of its own, as importing it would patch ours."""
+"""A pywb in a separate process, as importing it would patch this one."""
 
 import json
 import os
@@ -24,33 +24,33 @@ class Pywb:
     address: str
 
     def ask(self, collection: str, **query: str) -> str:
-        """Return what its CDX server answers."""
+        """Return the answer of its CDX server."""
         return self.get(f"{collection}/cdx?{urllib.parse.urlencode(query)}")
 
     def get(self, path: str) -> str:
-        """Return what is at a path."""
+        """Return the content at a path."""
         with urllib.request.urlopen(f"{self.address}/{path}", timeout=60) as answer:
             return str(answer.read().decode())
 
     def places(self, collection: str, **query: str) -> list[int]:
-        """Return the offsets of the captures that it finds."""
+        """Return the offsets of the captures found."""
         lines = self.ask(collection, **query).splitlines()
         return [int(json.loads(line.split(" ", 2)[2])["offset"]) for line in lines]
 
     def all_pages(self, collection: str, **query: str) -> list[int]:
-        """Return the offsets of the captures of all pages; an answer has one page."""
+        """Return the offsets of the captures on all pages, requested one by one."""
         pages = self.page_count(collection, **query)["pages"]
         found = [self.places(collection, page=str(page), **query) for page in range(pages)]
         return [place for places in found for place in places]
 
     def page_count(self, collection: str, **query: str) -> Any:
-        """Return what it says on the number of pages."""
+        """Return its answer about the number of pages."""
         return json.loads(self.ask(collection, showNumPages="true", **query))
 
 
 @contextmanager
 def running_pywb(root: Path) -> Iterator[Pywb]:
-    """Give a pywb on the folder collections/ below `root`."""
+    """Run a pywb on the folder collections/ below `root`; yield it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

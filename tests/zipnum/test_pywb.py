@@ -1,4 +1,4 @@
-"""A real pywb reads our clusters as they are, on every page."""
+"""A real pywb reads our clusters unchanged, on every page."""
 
 import json
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def _line(page: int, capture: int) -> bytes:
 
 
 PAGES = sorted(_line(page, capture) for page in range(300) for capture in range(3))
-"""900 lines: 45 blocks, over four pages of ten blocks."""
+"""900 lines: 45 blocks, more than four pages of ten blocks."""
 ONE = [_line(9999, capture) for capture in range(600)]
 """One URL in 30 blocks."""
 OTHERS = [b"com,first)/ 20200101000000 " + PAGES[0].split(b" ", 2)[2]]
@@ -51,7 +51,7 @@ def _build(folder: Path, lines: list[bytes], work: Path) -> None:
 
 @pytest.fixture(scope="module")
 def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
-    """A pywb whose collections hold the same lines, as they were built, merged and repaired."""
+    """A pywb with collections of the same lines, in clusters built, merged and repaired."""
     root = tmp_path_factory.mktemp("pywb")
     folders = [root / "collections" / name / "indexes" for name in ("built", "merged", "repaired")]
     for folder in folders:

@@ -1,4 +1,4 @@
-"""Make numbers.json again: `python -m tests.golden.browsertrix.numbers`; needs node and npm."""
+"""Regenerates numbers.json: `python -m tests.golden.browsertrix.numbers`; needs node and npm."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ NUMBERS = Path(__file__).parent / "numbers.json"
 
 
 def pixel_digest(pair: tuple[Pixels, Pixels]) -> str:
-    """Return the digest of the pixels of both pictures."""
+    """Return the digest of the pixels of both images."""
     return hashlib.sha256(b"".join(each.tobytes() for each in pair)).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""Pairs of pictures, texts and resource lists on which comparisons are held to Browsertrix's.
+"""Pairs of images, texts and resource lists on which comparisons must equal Browsertrix's.
 
-Pictures are made of whole numbers only, so that they are the same on every
-machine and with every version of every library.
+Images are computed from integers only, so that they are the same on every machine and with every
+library version.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ def png(pixels: Pixels) -> bytes:
 
 
 def pictures() -> dict[str, tuple[Pixels, Pixels]]:
-    """Return pairs of pictures by what differs in them."""
+    """Return pairs of images by the kind of difference."""
     page, noise = _page(), _noise("a")
     return {
         "nothing": (page, page),
@@ -89,7 +89,7 @@ def _painted(
 
 
 def _page() -> Pixels:
-    """Return something like a page: a heading, and lines of words in grey with smooth edges."""
+    """Return an image like a page: a heading, and lines of words in grey with smooth edges."""
     page = _painted(_plain(255), 4, 14, 6, 80, (30, 60, 120, 255))
     words = _bytes("words", 400)
     for line, top in enumerate(range(20, HEIGHT - 6, 6)):
@@ -126,7 +126,7 @@ def _corners(pixels: Pixels) -> Pixels:
 
 
 def _covered(inside: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]) -> Pixels:
-    """Return a shape in black with smooth edges: each pixel by the sixteen points in it."""
+    """Return a black shape with smooth edges: 16 sample points per pixel."""
     rows, columns = np.mgrid[0 : HEIGHT * 4, 0 : WIDTH * 4]
     points = inside(rows, columns).reshape(HEIGHT, 4, WIDTH, 4).sum(axis=(1, 3))
     pixels = _plain(255)
@@ -155,7 +155,7 @@ def _alpha(pixels: Pixels, alpha: int) -> Pixels:
 
 
 def _cut_out(pixels: Pixels) -> Pixels:
-    """Return a picture whose light parts are transparent, as screenshots without a background."""
+    """Return the image with light parts made transparent, like screenshots without a background."""
     seen = pixels.copy()
     seen[..., 3] = 255 - pixels[..., 0]
     seen[..., :3] = _ramp()[..., :3]
@@ -186,7 +186,7 @@ TEXTS: Mapping[str, tuple[str, str]] = {
     "other lines": (_LINES, "".join(reversed(_LINES.splitlines(keepends=True)))),
     "a clock": ("It is 12:31:07 in Lantern. " + _LINES, "It is 09:12:44 in Lantern. " + _LINES),
 }
-"""Pairs of texts by what differs in them."""
+"""Pairs of texts by the kind of difference."""
 
 _PAGE = {"http://a.example/": 200, "http://a.example/style.css": 200, "https://b.example/x.js": 304}
 
@@ -202,4 +202,4 @@ RESOURCES: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]] = {
     "not played at all": (_PAGE, {"http://a.example/": 404}),
     "nothing": ({}, {}),
 }
-"""Statuses by URL, of the crawl and of the playback, by what differs in them."""
+"""Statuses by URL, in the crawl and in playback, by the kind of difference."""
