@@ -27,6 +27,7 @@ from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import writing
 from nwx.engine.access.rules import Role
 from nwx.errors import EngineError
+from nwx.model import UNREADABLE
 from nwx.settings import ProtectionSettings
 from webapp.headers import has_token
 from webapp.protection.client_limits import ClientLimits, TokenBuckets, limit_clients
@@ -181,10 +182,11 @@ def _queue_families(archive: Archive) -> Iterator[Metric]:
 
 
 def _import_families(archive: Archive) -> Iterator[Metric]:
-    files = dict.fromkeys((_FINISHED, _IMPORTING, _STOPPED), 0)
+    files = dict.fromkeys((_FINISHED, _IMPORTING, _STOPPED, UNREADABLE), 0)
     known = done = 0
     for one in archive.imported_files():
-        state = _IMPORTING if one.claim else _STOPPED
+        failed = UNREADABLE if one.file.counts.get(UNREADABLE) else _STOPPED
+        state = _IMPORTING if one.claim else failed
         files[_FINISHED if one.file.finished else state] += 1
         size = one.file.size or one.file.done_to
         known += size
