@@ -31,8 +31,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS accounts (
     name TEXT PRIMARY KEY COLLATE NOCASE, role TEXT NOT NULL, password_hash TEXT NOT NULL,
     made_at TEXT NOT NULL, changed_at TEXT NOT NULL) WITHOUT ROWID;
--- A session is known by the hash of its token, so that this file opens none. `proof` is what
--- its login was checked against: a session ends when that changes.
+-- A session is stored by the hash of its token, so that the file contains no usable token.
+-- `proof` is what the login was checked against: a session ends when that changes.
 CREATE TABLE IF NOT EXISTS sessions (
     token_hash BLOB PRIMARY KEY, name TEXT NOT NULL, proof BLOB NOT NULL,
     began INTEGER NOT NULL, seen INTEGER NOT NULL) WITHOUT ROWID;

@@ -30,7 +30,7 @@ def add_enriched_facets(db: sqlite3.Connection) -> None:
 
 
 _DATES_SCHEMA = """
--- Numbers of ids, for all that is joined; they are never given anew.
+-- Numbers of ids, used in joins; never reused.
 CREATE TABLE ids (num INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE);
 CREATE TABLE dates (num INTEGER PRIMARY KEY, key TEXT NOT NULL);
 CREATE TABLE seen (
@@ -38,12 +38,12 @@ CREATE TABLE seen (
     timestamp INTEGER NOT NULL, collection INTEGER NOT NULL,
     UNIQUE (num, timestamp, collection));
 CREATE TABLE collections (code INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
--- Entries of each index; `deletions` tells readers to forget what they know.
+-- Number of entries of each index; a change of `deletions` tells readers to drop their caches.
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 _SCHEMA = """
--- A document that is replaced gets a new seq: readers look at what is new by it.
--- `id_start` is the first 63 bits of the id, which order as the id does.
+-- A replaced document gets a new seq, by which readers find new rows.
+-- `id_start` is the first 63 bits of the id, in the same order as ids.
 CREATE TABLE documents (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, num INTEGER NOT NULL UNIQUE,
     precedence INTEGER NOT NULL, id_start INTEGER NOT NULL,

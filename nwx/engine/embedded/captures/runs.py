@@ -26,8 +26,8 @@ from nwx.engine.embedded.captures.blocks import (
 from nwx.engine.sqlite_files import transaction
 
 RUN_SCHEMA = """
--- Captures in CDX order; `batches` of them number what was stored together. `sources` is the
--- last code of a file before a load, -1 of what merges hide.
+-- Captures in CDX order; batches number captures that were stored together. `sources` is the
+-- last file code before a load, -1 for runs hidden by merges.
 CREATE TABLE runs (run INTEGER PRIMARY KEY AUTOINCREMENT, shown INTEGER NOT NULL,
     captures INTEGER NOT NULL, first_batch INTEGER NOT NULL, last_batch INTEGER NOT NULL,
     sources INTEGER NOT NULL);
@@ -37,7 +37,7 @@ CREATE TABLE blocks (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, urlkey TEXT N
     lines BLOB NOT NULL, rest BLOB NOT NULL);
 CREATE INDEX blocks_by_key ON blocks (run, urlkey, timestamp);
 CREATE INDEX blocks_by_batch ON blocks (run, last_batch);
--- Where captures are, by what they are looked up by (`lookups`), in order of key and rank.
+-- Positions of captures by look-up kind (see `lookups`), in order of key and rank.
 CREATE TABLE lookups (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, kind INTEGER NOT NULL,
     key INTEGER NOT NULL, rank INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE INDEX lookups_by_key ON lookups (run, kind, key, rank);

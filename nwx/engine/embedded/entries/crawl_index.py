@@ -31,8 +31,8 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS specifications (
     name TEXT NOT NULL, number INTEGER NOT NULL, version TEXT NOT NULL,
     text TEXT NOT NULL, saved TEXT NOT NULL, PRIMARY KEY (name, number));
--- A version of a crawl that has scores, in tables of its own by its code. `last` is in the
--- order of the last writes.
+-- Versions of crawls that have scores, each in its own tables, named by its code. `last` orders
+-- them by their last write.
 CREATE TABLE IF NOT EXISTS analyses (
     code INTEGER PRIMARY KEY AUTOINCREMENT, crawl TEXT NOT NULL, version TEXT NOT NULL,
     last INTEGER NOT NULL, documents INTEGER NOT NULL, urls INTEGER NOT NULL,

@@ -51,8 +51,8 @@ CREATE TABLE IF NOT EXISTS crawls (
 CREATE TABLE IF NOT EXISTS hosts (
     num INTEGER PRIMARY KEY, host TEXT NOT NULL UNIQUE,
     leased_at REAL NOT NULL DEFAULT 0, in_flight INTEGER NOT NULL DEFAULT 0);
--- The URLs of a host in a crawl. `best` is the highest priority of those that wait, `first` the
--- number of the first one that has it; `given` counts those that are leased or were fetched.
+-- The URLs of a host in a crawl. `best` is the highest priority of waiting URLs, `first` the
+-- number of the first URL with it; `given` counts leased and fetched URLs.
 CREATE TABLE IF NOT EXISTS host_queues (
     num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, host INTEGER NOT NULL,
     best REAL, first INTEGER, given INTEGER NOT NULL DEFAULT 0, UNIQUE (crawl, host));

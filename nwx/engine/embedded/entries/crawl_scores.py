@@ -32,7 +32,7 @@ _TABLES = """
 CREATE TABLE scores_{code} (
     document_id TEXT NOT NULL UNIQUE, url TEXT NOT NULL, timestamp TEXT NOT NULL,
     score REAL NOT NULL, content BLOB NOT NULL);
--- The best link to each URL; keys begin with that of the host; blacklisted ones have relevance -1.
+-- The best link to each URL; keys begin with the host's key; blacklisted URLs have relevance -1.
 CREATE TABLE links_{code} (
     key BLOB NOT NULL UNIQUE, url TEXT NOT NULL, host TEXT NOT NULL, relevance REAL NOT NULL,
     role TEXT NOT NULL, parts TEXT NOT NULL, reason TEXT NOT NULL, via TEXT NOT NULL);

@@ -177,7 +177,7 @@ _DEDUP_SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
     id INTEGER PRIMARY KEY, space TEXT NOT NULL, name BLOB NOT NULL, kind INTEGER NOT NULL,
     expires REAL, UNIQUE (space, name));
--- A field of a hash, a member of a set, the position of an item of a list, 0 of a string.
+-- `field` is the field of a hash, the member of a set, the index of a list item, 0 for a string.
 CREATE TABLE IF NOT EXISTS entries (
     key INTEGER, field, value BLOB, PRIMARY KEY (key, field)) WITHOUT ROWID;
 """

@@ -49,8 +49,8 @@ _CONTENT = "SELECT content FROM entries"
 _HASHES = "SELECT num, hash FROM measures WHERE hash IS NOT NULL ORDER BY area DESC, id"
 
 _SCHEMA = """
--- Pictures (page '') and appearances; `picture` is the number of a picture's entry, its own or
--- that of the version that a page shows, 0 where the archive has none.
+-- Pictures (page '') and appearances; `picture` is the number of the picture's entry: its own, or
+-- that of the version shown by the page, 0 if the archive has none.
 CREATE TABLE IF NOT EXISTS entries (
     num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, picture INTEGER NOT NULL,
     page TEXT NOT NULL, page_timestamp TEXT NOT NULL, page_collection TEXT NOT NULL,
@@ -58,18 +58,18 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS entries_by_picture ON entries (picture);
 CREATE INDEX IF NOT EXISTS entries_by_page ON entries (page) WHERE page <> '';
 CREATE INDEX IF NOT EXISTS appearances_by_urlkey ON entries (urlkey) WHERE page <> '';
--- What is filtered and sorted by; `colours` has a bit for each.
+-- Columns for filters and orders; `colours` has a bit for each colour.
 CREATE TABLE IF NOT EXISTS measures (
     num INTEGER PRIMARY KEY, id TEXT NOT NULL, host TEXT NOT NULL, domain TEXT NOT NULL,
     content_type TEXT NOT NULL, timestamp TEXT NOT NULL, collection TEXT NOT NULL,
     long_side INTEGER NOT NULL, area INTEGER NOT NULL, colours INTEGER NOT NULL, hash INTEGER);
 CREATE INDEX IF NOT EXISTS measures_by_area ON measures (area DESC, id);
--- The words of entries that belong to a picture; `every` is in all, so that what is
--- without a word can be asked for too.
+-- The words of entries that belong to a picture; `every` is in each entry, so that queries can
+-- exclude words.
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     alt_words, title_words, anchor_words, name_words, around_words, every,
     tokenize = "unicode61 remove_diacritics 0", columnsize = 1);
--- Grows with each change, so that what was read before can be kept.
+-- Incremented by each change, so that readers know whether their caches are current.
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """

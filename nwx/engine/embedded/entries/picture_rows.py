@@ -128,7 +128,7 @@ def hide(db: sqlite3.Connection, hidden: HiddenDocuments) -> None:
 
 
 POSITIONS_TABLE = """
--- Where pictures were taken, in degrees; files of an older nwx have the table after a change.
+-- Where pictures were taken, in degrees; older files get the table with their next change.
 CREATE TABLE IF NOT EXISTS positions (
     num INTEGER PRIMARY KEY, latitude REAL NOT NULL, longitude REAL NOT NULL);
 """
