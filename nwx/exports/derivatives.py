@@ -32,6 +32,7 @@ from nwx.model import Extract, ReadError
 from nwx.quality.images import opened
 from nwx.values.detected_types import detected_type, file_extension, file_name
 from nwx.values.http import charset_of, decode_body, is_coded, media_type, to_text
+from nwx.values.media_types import POOR_PAGES
 from nwx.values.records import add_counts, csv_lines
 from nwx.values.timestamps import normal_timestamp, parse_timestamp
 from nwx.values.urls import IMG, A, clean_url, url_parts
@@ -129,7 +130,11 @@ def payload_rows(record: Record, name: str, errors: list[ReadError]) -> PayloadR
     problems: list[str] = []
     payload = _payload(record, url, date, problems)
     rows = list(_tables(payload, record, domain, problems))
-    errors += [ReadError(name, record.offset, "extract", problem) for problem in problems]
+    errors += [
+        ReadError(name, record.offset, "extract", problem)
+        for problem in problems
+        if problem not in POOR_PAGES
+    ]
     return PayloadRows(domain, rows)
 
 
