@@ -102,7 +102,7 @@ def review_command(
             return
         rows = archive.reviews(collection=collection, reviewer=reviewer)
         found = [one for one in rows if page in ("", one.url, one.capture)]
-        counts = archive.review_counts()
+        counts = [one for one in archive.review_counts() if collection in ("", one.collection)]
     if as_json:
         print_json({"counts": list(map(asdict, counts)), "reviews": list(map(asdict, found))})
     elif as_csv:
