@@ -18,65 +18,65 @@ from nwx.settings import load_settings
 GROUPS = {
     "Archive": {
         "import": "Import WARC, ARC and WACZ files.",
-        "enrich": "Make fields of the payloads of an archive, to search and count by.",
-        "migrate": "Take over the collections, archive files and rules of another service.",
-        "watch": "Import archive files from folders as a crawler writes them.",
+        "enrich": "Extract extra fields from payloads, for searching and counting.",
+        "migrate": "Import collections, archive files and access rules of another service.",
+        "watch": "Import archive files from folders while a crawler writes them.",
         "files": "List the imported files, those being imported, and those that could not be read.",
-        "closure": "List all files that FILES need so that their revisits play.",
-        "stats": "Show the size of each index, and on a search server how its shards do.",
+        "closure": "List all files needed to play the revisits in FILES.",
+        "stats": "Show the size of each index and, on a search server, the health of its shards.",
         "check": "Check that the indices agree with each other and with the import ledger.",
-        "reshard": "Give an index on a search server another number of shards.",
-        "upgrade": "Bring an archive forward that an older version of nwx made.",
+        "reshard": "Change the number of shards of an index on a search server.",
+        "upgrade": "Upgrade an archive made by an older version of nwx.",
         "backup": "Copy the whole archive to PLACE, consistently, while others write to it.",
-        "restore": "Restore an archive from BACKUP, PLACE/NAME as `nwx backup` prints it.",
+        "restore": "Restore an archive from BACKUP, the PLACE/NAME printed by `nwx backup`.",
         "dump": "Write an index as JSON lines, ordered by id.",
         "export": "Write captures, links, results or extracts to files for other programs.",
-        "takedown": "Take captures out of an archive.",
+        "takedown": "Hide captures from readers, or purge them.",
         "wacz": "Pack a selection of captures into a WACZ file.",
-        "access": "Keep the access rules: which captures may be shown, to whom and from when.",
+        "access": "Manage access rules: which captures may be shown, to whom and from when.",
     },
     "Search": {
         "search": "Search the documents.",
-        "sql": "Query the archive in SQL, answered by DuckDB (nwx[sql]).",
-        "rankings": "List the rankings of results by name, or store one.",
-        "judge": "Judge the results of several rankings, without seeing whose they are.",
+        "sql": "Query the archive in SQL, run by DuckDB (nwx[sql]).",
+        "rankings": "List the named rankings of results, or store one.",
+        "judge": "Judge results of several rankings, without seeing which ranking found them.",
         "evaluate": "Measure how well rankings answer the judged queries.",
-        "tune": "Try weights of a ranking on judged queries, and test them on others.",
+        "tune": "Tune the weights of a ranking on judged queries, and test them on others.",
         "trends": "Compare up to six queries over time.",
-        "words": "List the words that tell the results of a query from the whole archive.",
+        "words": "List words that are unusually frequent in the results of a query.",
         "changes": "List the pages of a site that are gone, new or changed since a date.",
-        "quote": "Show in which captures quoted words stand, since when and until when.",
+        "quote": "Find the captures that contain a quotation, and when they first and last did.",
         "cite": "Print the citation of a capture.",
-        "show": "Show a document with its dates and the places of its records.",
+        "show": "Show a document with its dates and the locations of its records.",
         "pictures": "Find pictures by the words of the pages that show them.",
-        "render": "Write what a browser shows of pages: screenshots, text, DOM, resources.",
+        "render": "Render pages in a browser: store screenshots, text, DOM and resources.",
         "serve": "Serve the search page, the JSON API, the CDX server and playback.",
-        "mcp": "Let assistants search, read and quote the archive by MCP (nwx[mcp]).",
-        "users": "Keep the accounts of those who log in to the pages.",
+        "mcp": "Let assistants search, read and quote the archive over MCP (nwx[mcp]).",
+        "users": "Manage the accounts of users who log in to the pages.",
     },
     "Measure": {
         "facets": "Count captures, documents, URLs and bytes by any criteria.",
-        "build": "Bring facets, links, pictures, triples and vectors up to date.",
-        "build-facets": "Build the columns and combinations that answer facet questions.",
+        "build": "Build or update facets, links, pictures, triples and vectors.",
+        "build-facets": "Build the columns and combinations that answer facet queries.",
         "invert-links": "Build the index of inlinks: who links to a URL, and with which words.",
-        "build-pictures": "Build the index of pictures: images, and what pages say of them.",
+        "build-pictures": "Build the index of pictures: images, and the text of pages about them.",
         "links": "Show who links to a URL or host, or what it links to.",
-        "missing": "List what captured pages need and the archive lacks.",
-        "repair": "List the missing resources that mend most pages when captured again.",
+        "missing": "List URLs that captured pages need and the archive lacks.",
+        "repair": "List the missing resources whose capture repairs most pages.",
         "kibana": "Print data views, charts and a dashboard for Kibana.",
     },
     "Quality": {
         "check-playback": "Render pages in playback, and compare them with their crawl.",
-        "review": "List what people found of captures of pages, or save a verdict.",
-        "quality": "List how captured pages play, the worst first, with totals.",
+        "review": "List the reviews of captured pages, or save a verdict.",
+        "quality": "List the playback scores of captured pages, the worst first, with totals.",
     },
     "Deduplicate": {
         "dedup-cdx": "List the duplicates in CDX files.",
         "revisits": "List the revisit records in CDX files.",
         "savings": "Estimate what deduplication would have saved, from CDX files.",
-        "digests": "Exchange digests of payloads, and compare what two archives hold.",
+        "digests": "Exchange payload digests, and compare the payloads of two archives.",
         "add-dates": "Add the dates in exclusion lists to an archive.",
-        "add-digests": "Keep a SHA-256 of each payload beside its SHA-1, so that either finds it.",
+        "add-digests": "Add a SHA-256 to the SHA-1 of each payload, so that either finds it.",
         "dates": "List, attach and detach dates indices.",
         "dedup-warc": "Rewrite WARC files with revisit records in place of duplicates.",
     },
@@ -86,19 +86,19 @@ GROUPS = {
         "zipnum": "Build, read, verify and repair ZipNum clusters.",
     },
     "Cluster": {
-        "spark": "Do large work on Spark: here, or on a cluster.",
+        "spark": "Run large jobs on Spark, locally or on a cluster.",
     },
     "Crawl": {
-        "crawls": "Keep crawl specifications, and show which links they score highest.",
+        "crawls": "Manage crawl specifications, and show the links they score highest.",
         "compare": "Compare two collections, or a collection with a crawl specification.",
         "triples": "Build, export and query the facts that pages state, as RDF triples.",
         "cdx-server": "Answer CDX queries of crawlers and playback tools.",
-        "dedup-server": "Answer crawlers that deduplicate by Redis' protocol, as Browsertrix does.",
+        "dedup-server": "Serve crawlers that deduplicate by the Redis protocol, like Browsertrix.",
         "steer": "Analyse pages by a crawl specification, and send links to the queue.",
         "due": "List URLs that are due to be captured again, most overdue first.",
         "queue": "Serve and change the queue of URLs that crawlers fetch.",
         "heritrix": "Feed a Heritrix job from the crawler's queue.",
-        "monitor": "Watch a crawl as it runs: sums by minute and host, and alerts.",
+        "monitor": "Monitor a running crawl: counts by minute and host, and alerts.",
     },
 }
 """The commands by group, with their descriptions; a command's module is loaded on first use."""
@@ -211,31 +211,31 @@ class _Commands(click.Group):
 @option.string(
     "--expected-captures",
     "N",
-    "Server: captures that new indices are to have in the end.",
+    "Server: number of captures expected in the archive.",
     default=None,
 )
 @click.option(
     "--partial",
     flag_value="1",
     default=None,
-    help="Server: search without the shards that do not answer, and say so.",
+    help="Server: return partial results, with a warning, if shards do not answer.",
 )
 @option.string("--api-key", "KEY", "Elasticsearch: API key.", default=None)
 @option.string("--username", "NAME", "Server: user name.", default=None)
-@option.string("--password", "TEXT", "Server: password of the user.", default=None)
+@option.string("--password", "TEXT", "Server: password.", default=None)
 @option.string("--ca-file", "FILE", "Server: file of CA certificates to trust.", default=None)
 @click.option(
     "--insecure", flag_value="1", default=None, help="Server: do not verify certificates."
 )
 @option.string("--timeout", "SECONDS", "Server: seconds to wait for an answer.", default=None)
-@option.flag(f"--{UNRESTRICTED}", "Show also what access rules hide from everybody.")
+@option.flag(f"--{UNRESTRICTED}", "Also show captures hidden by access rules.")
 @click.pass_context
 def cli(ctx: click.Context, /, unrestricted: bool, **given: str | None) -> None:
     """Make web archives searchable, measurable and cheap to keep.
 
-    The options below go before the command: nwx --engine PLACE search WORDS.
-    Each but --unrestricted can also be set by an environment variable:
-    NWX_API_KEY sets --api-key, and so on.
+    The options below go before the command: nwx --engine PLACE search WORDS. All except
+    --unrestricted can also be set by environment variables: NWX_API_KEY sets --api-key, and
+    so on.
     """
     ctx.obj = load_settings(given)
 
@@ -323,7 +323,7 @@ def _fail(error: NwxError, name: str) -> int:
 def _show_archives_near(folder: Path) -> None:
     """Print the full path of a folder without an archive, and the archives next to it."""
     near = sorted(one.parent for one in folder.parent.glob("*/nwx.json"))[:_MOST_NEAR]
-    click.echo(f"  {clean(str(folder))} is no archive", err=True)
+    click.echo(f"  {clean(str(folder))} is not an archive", err=True)
     here = Path.cwd()
     for one in near:
         shown = one.relative_to(here) if one.is_relative_to(here) else one

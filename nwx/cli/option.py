@@ -39,7 +39,7 @@ class Number(click.FloatRange):
         """Return the number; fails on anything else."""
         number: float = super().convert(value, param, ctx)
         if not isfinite(number):
-            self.fail(f"{number} is no finite number.", param, ctx)
+            self.fail(f"{number} is not a finite number.", param, ctx)
         return number
 
 
@@ -169,7 +169,7 @@ CSV = option_set(
         is_eager=True,
         expose_value=False,
         callback=_note_excel,
-        help="Print CSV that begins with a byte order mark, as Excel needs it.",
+        help="Print CSV with a byte order mark, for Excel.",
     ),
 )
 QUIET = flag("--quiet", "Show only errors.")

@@ -64,7 +64,8 @@ extractor_option = click.option(
     multiple=True,
     metavar="TYPE=COMMAND",
     callback=_extractors,
-    help="Ask COMMAND for the text of payloads of TYPE (image/*) in which nwx finds none: it gets"
+    help="Run COMMAND to extract the text of payloads of TYPE (image/*) in which nwx finds none:"
+    " it gets"
     " the payload on standard input and writes UTF-8 text. Repeatable.",
 )
 
@@ -72,13 +73,13 @@ extractor_option = click.option(
 external_option = option.repeated(
     "--external",
     "DIR",
-    "Read payloads that records of type message/external-body name, in DIR and below only.",
+    "Read payloads named by message/external-body records, only in DIR and below.",
     type=click.Path(exists=True, file_okay=False),
 )
 bulk_option = option.flag(
     "--bulk",
-    "On a search server: load without replicas and refreshing; both are put back"
-    " at the end, also where the import is killed.",
+    "On a search server: load without replicas and refreshing; both are restored at the end, even"
+    " if the import is killed.",
 )
 LISTEN_HOST = click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
@@ -86,7 +87,7 @@ LISTEN_HOST = click.option(
 HOST_NAMES = option.repeated(
     "--host-name",
     "NAME",
-    "Also answer to this name of the machine; on 127.0.0.1, others get 421.",
+    "Also answer requests for this host name; on 127.0.0.1, others get 421.",
     into="host_names",
 )
 LISTEN_PORT = option.value(
@@ -96,24 +97,24 @@ SERVER_WORKERS = option.value(
     "--workers",
     click.IntRange(1),
     None,
-    "Processes that answer.  [default: the processors, up to 4]",
+    "Number of processes.  [default: the processors, up to 4]",
     default=None,
     show_default=False,
 )
 SERVER_THREADS = option.count(
-    "--threads", None, "Requests that each process answers at the same time.", default=8
+    "--threads", None, "Number of requests that each process handles at the same time.", default=8
 )
 TRUSTED_PROXIES = option.repeated(
     "--trusted-proxy",
     "ADDRESS",
-    "Believe X-Forwarded-For and X-Forwarded-Proto of the reverse proxy at this address.",
+    "Trust X-Forwarded-For and X-Forwarded-Proto from the reverse proxy at this address.",
     into="trusted_proxies",
 )
 PROTECTION = option.option_set(
     option.above_zero(
         "--rate-limit",
         "N",
-        "Resources a second for each network; a search counts 10.  [NWX_RATE_LIMIT; no limit]",
+        "Requests per second for each network; a search counts as 10.  [NWX_RATE_LIMIT; no limit]",
     ),
     option.string(
         "--metrics-token", "TEXT", "Token that allows reading /metrics.  [NWX_METRICS_TOKEN]"
@@ -125,8 +126,8 @@ PROTECTION = option.option_set(
 EMBEDDER = option.string(
     "--embedder",
     "COMMAND|ADDRESS#MODEL",
-    "What makes vectors: a command that reads and writes lines of JSON, or a service with OpenAI's"
-    " interface.  [NWX_EMBEDDER; a small English model]",
+    "What computes vectors: a command that reads and writes JSON lines, or an OpenAI-compatible"
+    " service.  [NWX_EMBEDDER; a small English model]",
 )
 
 
@@ -139,22 +140,25 @@ DEDUP = option.option_set(
     option.repeated(
         "--database",
         "N=COLLECTION",
-        "The number of a collection's Redis database; 0 is the whole archive. Repeatable.",
+        "Number of a collection's Redis database; 0 is the whole archive. Repeatable.",
         into="databases",
     ),
     option.choice_of(
         "--scope",
         DEDUP_SCOPES,
-        "Whose captures a collection's database offers.  [NWX_DEDUP_SCOPE; --keep-scope]",
+        "Captures that a collection's database offers: those of the archive, or of the collection."
+        "  [NWX_DEDUP_SCOPE; --keep-scope]",
     ),
-    option.file_path("--dedup-file", "File of what crawlers write.  [dedup.db in the archive]"),
+    option.file_path(
+        "--dedup-file", "File for data written by crawlers.  [dedup.db in the archive]"
+    ),
 )
 REDIS = option.option_set(
     option.value(
         "--redis-port",
         click.IntRange(1, 65535),
         None,
-        "Also answer crawlers by Redis' protocol, as nwx dedup-server does.",
+        "Also serve crawlers over the Redis protocol, as nwx dedup-server does.",
         default=None,
         show_default=False,
     ),
@@ -214,7 +218,8 @@ cluster_options = option.option_set(
         default=1,
     ),
     option.file_path(
-        "--splits", "File of split points, one a line, as each build writes to cluster.splits."
+        "--splits",
+        "File of split points, one per line, such as cluster.splits of an earlier build.",
     ),
     option.flag(
         "--summary", "Also write the index as cluster.summary; give pywb only one of the two."

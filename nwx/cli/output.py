@@ -125,7 +125,7 @@ def check_one_form(**forms: bool) -> None:
     """Raise UsageError if several forms of output are requested: csv=True, json=True."""
     if sum(forms.values()) > 1:
         *others, last = (f"--{name}" for name in forms)
-        raise UsageError(f"{', '.join(others)} and {last} exclude each other")
+        raise UsageError(f"{', '.join(others)} and {last} are mutually exclusive")
 
 
 def size_words(size: float | None) -> str:

@@ -102,7 +102,7 @@ def test_removing_a_rule_that_purges_warns(here: Nwx) -> None:
     rule = here("takedown", URL, "--purge", "--json").json["rule"]
     removed = here("access", "remove", rule["id"])
     assert removed.out == "1 rule removed\n"
-    assert f"rule {rule['id']} kept captures out that were purged" in removed.err
+    assert f"rule {rule['id']} kept purged captures out" in removed.err
     rule = here("takedown", URL, "--purge", "--json").json["rule"]
     assert here("access", "remove", rule["id"], "--json").json == {
         "removed": 1,

@@ -213,7 +213,7 @@ def test_the_script_of_a_checkout(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(script), "--help"], capture_output=True, timeout=60, check=True
     )
-    assert b"The form of NutchWAX" in b" ".join(done.stdout.split())
+    assert b"The syntax of NutchWAX" in b" ".join(done.stdout.split())
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def test_builds_follow_the_captures(tmp_path: Path) -> None:
     assert run_nwx(archive, "import", FIRST).err == ""  # no index was built
     built = json.loads(run_nwx(archive, "build", "--json").out)
     assert list(built) == ["facets", "links", "pictures"]
-    assert run_nwx(archive, "build").out == "all is up to date; --anew builds it again\n"
+    assert run_nwx(archive, "build").out == "everything is up to date; --anew rebuilds it\n"
     told = run_nwx(archive, "import", SECOND)
     assert "not up to date with this import: facets, links, pictures; run nwx build" in told.err
     assert run_nwx(archive, "build", "links").out.startswith("links: ")

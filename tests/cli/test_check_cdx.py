@@ -158,7 +158,7 @@ def test_all_are_named_when_wanted(nwx: Nwx, warc: Path, tmp_path: Path) -> None
     cdx = cdx_of(file)
     ran = nwx("check", "--cdx", cdx, code=1)
     assert (
-        "… and 60 more; --all names them\n160 captures in the CDX, 0 held, 160 missing" in ran.out
+        "… and 60 more; --all lists them\n160 captures in the CDX, 0 held, 160 missing" in ran.out
     )
     assert nwx("check", "--all", "--cdx", cdx, code=1).out.count("not-imported: 2") == 160
 

@@ -9,7 +9,7 @@ from tests.unit.checks.test_holdings import AGAIN, FIRST, wacz
 def test_required_files_are_named_until_they_are_imported(nwx: Nwx, tmp_path: Path) -> None:
     again = wacz(tmp_path / "again.wacz", [{"filename": "first.wacz"}], AGAIN)
     nwx("import", again)
-    assert "again.wacz requires first.wacz, not imported: 1 revisit" in nwx("files").out
+    assert "again.wacz requires first.wacz, which is not imported: 1 revisit" in nwx("files").out
     assert "which was not imported: 1 of its revisits" in nwx("check").out
     assert "first.wacz  missing, 1 revisit" in nwx("closure", "again.wacz", code=1).out
     assert "requires first.wacz" in nwx("wacz", tmp_path / "out.wacz").out

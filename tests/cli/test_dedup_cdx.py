@@ -198,12 +198,12 @@ def test_an_archive_that_is_away_is_no_empty_one(cdx: Path) -> None:
     ("arguments", "message"),
     [
         ((), "there is nothing to read"),
-        (("-", "-"), "can be read once only"),
-        (("x", "--fields", "N-b"), "one letter a field is needed"),
+        (("-", "-"), "can be read only once"),
+        (("x", "--fields", "N-b"), "use one letter per field"),
         (("x", "--fields", "Nbm"), "has no field for a URL"),
-        (("x", "--memory", "1M"), "64M are needed"),
-        (("x", "--memory", "much"), "is no size"),
-        (("x", "--tmp", "/none"), "is no folder"),
+        (("x", "--memory", "1M"), "use at least 64M"),
+        (("x", "--memory", "much"), "is not a size"),
+        (("x", "--tmp", "/none"), "is not a folder"),
         (("x", "--key", "url"), "'url+digest'"),
     ],
 )

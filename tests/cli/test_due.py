@@ -81,7 +81,7 @@ def test_urls_that_no_queue_takes_are_told_and_left_out(nwx: Nwx, tmp_path: Path
     (tmp_path / "some.cdx").write_text(long)
     nwx("cdx-load", tmp_path / "some.cdx", "--collection", "web")
     ran = nwx("due", "--since", "7d", *AT, "--queue")
-    assert "1 URL that no queue takes was left out" in ran.err
+    assert "1 URL that cannot be queued was left out" in ran.err
     assert [one["url"] for one in nwx("queue", "list", "--json").json_lines] == [
         "http://b.example/"
     ]

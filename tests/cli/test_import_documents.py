@@ -40,8 +40,8 @@ def test_a_load_that_is_killed_goes_on(documents: Path, tmp_path: Path) -> None:
 
 def test_options_that_do_not_go_with_documents(documents: Path, tmp_path: Path) -> None:
     for options, message in (
-        (["a.warc.gz"], "import archive files and --documents by two commands"),
-        (["--parser", "bs4"], "--parser is about reading archive files"),
+        (["a.warc.gz"], "archive files and --documents cannot be combined"),
+        (["--parser", "bs4"], "--parser applies to archive files only"),
     ):
         ran = run_nwx(tmp_path / "a", "import", "--documents", documents, *options, code=2)
         assert message in ran.err

@@ -44,7 +44,7 @@ def test_archives_beside_a_missing_one_are_named(nwx: Nwx, tmp_path: Path) -> No
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/nwx.json").write_text("{}")
     told = nwx("files", code=1).err
-    assert f"{tmp_path / 'archive'} is no archive" in told
+    assert f"{tmp_path / 'archive'} is not an archive" in told
     assert f"there is one at {tmp_path / 'demo'}: nwx --engine {tmp_path / 'demo'} …" in told
 
 

@@ -123,13 +123,13 @@ def test_what_was_never_met_is_told(nwx: Nwx, tmp_path: Path, crawl: Path) -> No
     listed = tmp_path / "list"
     listed.write_text(list_of(*strangers, PAGES[1]) + "nonsense\n")
     ran = nwx("import", "-e", listed, "--unmet", tmp_path / "unmet", crawl)
-    assert "13 entries on the exclusion list, 1 met, 12 never met; 1 line that" in ran.out
+    assert "13 entries on the exclusion list, 1 matched, 12 not matched; 1 line that" in ran.out
     assert f"nwx: {listed}:14: " in ran.err
-    assert f"nwx: never met: 20200101000000 {strangers[0].digest} {URL}0\n" in ran.err
-    assert "and 2 more entries never met" in ran.err
+    assert f"nwx: matched no capture: 20200101000000 {strangers[0].digest} {URL}0\n" in ran.err
+    assert "and 2 more entries that matched no capture" in ran.err
     assert (tmp_path / "unmet").read_text() == list_of(*strangers)
     quiet = nwx("import", "--quiet", "-e", listed, "--unmet", tmp_path / "again", crawl)
-    assert "never met" not in quiet.err
+    assert "matched no capture" not in quiet.err
     assert (tmp_path / "again").read_text() == list_of(*strangers)
     assert nwx("import", "--strict", "-e", listed, crawl, code=1).err.count("\n") == 1
 

@@ -122,7 +122,7 @@ def test_a_stopped_import_says_how_to_go_on(
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=120)
     assert process.returncode == code, err
-    assert b"run the same command again to go on" in err
+    assert b"run the same command again to resume" in err
     assert b"Traceback" not in err
     wait_for_the_end_of_all(process.pid)
     report = run_nwx(engine, "import", "--json", *names[:2]).json

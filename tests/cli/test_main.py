@@ -171,6 +171,6 @@ def test_mistakes_are_answered_with_what_may_be_meant(nwx: Nwx, tmp_path: Path) 
     asked = nwx("users", "add", "ann", "--role", "admin", code=2)
     assert "Did you mean 'administrator'?" in asked.err
     nothing = nwx("facets", "--by", "type", "--where", "type=pdfx")
-    assert "no capture meets type=pdfx; `nwx facets --by type` lists" in nothing.err
+    assert "no capture matches type=pdfx; `nwx facets --by type` lists" in nothing.err
     assert "write QUERY too" in nwx("wacz", tmp_path / "a.wacz", "--limit", 1, code=2).err
     assert nwx("wacz", tmp_path / "a.wacz", "*", "--limit", 1).out.startswith("1 capture of 1 file")

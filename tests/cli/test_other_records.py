@@ -34,10 +34,10 @@ def test_savings_and_lists_leave_them_out(nwx: Nwx, cdx: Path) -> None:
     told = nwx("savings", "--json", cdx).json
     assert (told["captures"], told["revisits"]) == (len(CAPTURED) - 1, 1)
     assert (told["lines"], told["not_captures"]) == (len(CAPTURED), NOT_CAPTURES)
-    assert f"{NOT_CAPTURES} lines of records that are no captures" in nwx("savings", cdx).out
+    assert f"{NOT_CAPTURES} lines of records that are not captures" in nwx("savings", cdx).out
     ran = nwx("dedup-cdx", "--key", "digest", cdx)
     assert ran.out == f"20200102000000 {'A' * 32} http://a.example/\n"
-    assert f"{NOT_CAPTURES} of records that are no captures" in ran.err
+    assert f"{NOT_CAPTURES} of records that are not captures" in ran.err
     assert len(nwx("revisits", cdx).out.splitlines()) == 1
 
 
@@ -64,5 +64,5 @@ def test_what_import_takes_for_no_capture_is_not_missing(nwx: Nwx, tmp_path: Pat
     assert (told["lines"], told["held"], told["not_captures"]) == (1, 1, 3)
     out = nwx("check", "--cdx", tmp_path / "wget.cdx").out
     assert out == (
-        "1 capture in the CDX, 1 held, 0 missing; 3 lines of records that are no captures\n"
+        "1 capture in the CDX, 1 held, 0 missing; 3 lines of records that are not captures\n"
     )

@@ -83,7 +83,7 @@ def test_a_terminal_has_a_bar_that_goes_away(tmp_path: Path) -> None:
     assert "%" in text
     assert "/200 files" in text
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h"), "the cursor is back"
-    assert "stopped; run the same command again to go on" in text
+    assert "stopped; run the same command again to resume" in text
 
 
 def _read(terminal: int) -> bytes:

@@ -21,7 +21,7 @@ def test_rankings_are_stored_and_measured(own: Path, tmp_path: Path) -> None:
     assert "title=4=5" in run_nwx(own, "rankings", "flat", "title=4=5", code=2).err
     hits = run_nwx(own, "search", "slate", "--ranking", "flat", "--json").json["hits"]
     assert "no ranking 'none'" in run_nwx(own, "search", "x", "--ranking", "none", code=2).err
-    assert "nothing was judged" in run_nwx(own, "evaluate", code=2).err
+    assert "there are no judgements yet" in run_nwx(own, "evaluate", code=2).err
     (tmp_path / "grades.csv").write_text(f"query,url,grade,judge\nslate,{hits[0]['url']},3,ann\n")
     assert run_nwx(own, "judge", "--load", f"{tmp_path}/grades.csv").out == "1 judgement\n"
     assert "slate 0 " in run_nwx(own, "judge", "--qrels").out

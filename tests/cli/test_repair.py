@@ -52,7 +52,7 @@ def test_repairs_are_listed_for_a_crawler(archive: Nwx) -> None:
         "http://a.test/s.css",
         "http://a.test/j.png",
     ]
-    assert "no such page was checked" in ran.err
+    assert "no matching page was checked" in ran.err
 
 
 def test_repairs_as_json_and_csv(archive: Nwx, tmp_path: Path) -> None:

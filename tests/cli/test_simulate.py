@@ -63,7 +63,7 @@ def test_crawls_of_a_collection(archive: Nwx, tmp_path: Path) -> None:
     assert printed == ""
     ran = archive("steer", path, "--simulate", "made")
     assert "2 of 7 pages of made are relevant" in ran.out
-    assert "no page of made is at the seed http://gone.test/" in ran.err
+    assert "the seed http://gone.test/ is not in made" in ran.err
     assert archive("crawls", "list", "--json").json == []
 
 

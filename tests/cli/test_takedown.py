@@ -57,7 +57,7 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
     assert "**Where**: default\n- **Files**: a.warc.gz\n" in text
     assert "it showed 0 of 1\n" in text
     shown = nwx("takedown", "http://nowhere.example/")
-    assert "the archive has none of these captures" in shown.out
+    assert "the archive has no such captures" in shown.out
 
 
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
@@ -75,4 +75,6 @@ def test_copies_that_could_not_be_reached_are_told(
     given = ["takedown", SECRET, "--purge"]
     ran = CliRunner().invoke(main.cli, given, standalone_mode=False)
     assert ran.return_value == 1
-    assert "nodes that are away have copies of nwx-documents-000001, which hold it" in ran.stderr
+    assert (
+        "offline nodes have replicas of nwx-documents-000001, which still contain it" in ran.stderr
+    )

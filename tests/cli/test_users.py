@@ -25,7 +25,7 @@ def test_accounts_are_added_changed_listed_and_removed(tmp_path: Path) -> None:
     weak = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"short\n", code=2)
     assert "the password is short" in weak.err
     empty = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"\n", code=2)
-    assert "no password in its first line" in empty.err
+    assert "the first line of standard input has no password" in empty.err
     run_nwx(archive, *"users role zoe curator".split())
     run_nwx(archive, *"users password ada --password-stdin".split(), stdin=OTHER)
     listed = run_nwx(archive, *"users list --json".split())

@@ -59,8 +59,8 @@ def test_json_lines(nwx: Nwx, tmp_path: Path) -> None:
     [
         ((), "name the folder"),
         (("gone",), "no folder"),
-        (("in", "--completed", "in"), "holds the watched folder"),
-        (("in", "--failed", "."), "holds the watched folder"),
+        (("in", "--completed", "in"), "contains the watched folder"),
+        (("in", "--failed", "."), "contains the watched folder"),
     ],
 )
 def test_wrong_use(nwx: Nwx, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -90,7 +90,7 @@ def test_pages_that_are_not_there_are_told_and_wait_no_longer(
     listener.finish(lambda: False)
     err = capsys.readouterr().err
     assert err.count("its capture is not in the archive") == 2
-    assert "`nwx check-playback` does it" not in err
+    assert "`nwx check-playback` checks them" not in err
 
 
 @pytest.mark.parametrize("function", [die, die_in_a_message])
@@ -101,7 +101,7 @@ def test_a_process_that_dies_is_told_and_its_pages_are_counted(
     listener.on_documents(_source(tmp_path), [_page(0), _page(1)])
     listener.finish(lambda: False)
     err = capsys.readouterr().err
-    assert "checks of playback ended: the process ended with 9" in err
+    assert "playback checks ended: the process ended with 9" in err
     assert "2 pages not checked" in err
 
 
@@ -113,7 +113,7 @@ def test_an_archive_that_cannot_be_opened_is_told(
     listener.on_documents(_source(tmp_path), [_page(0)])
     listener.finish(lambda: False)
     err = capsys.readouterr().err
-    assert "checks of playback ended: " in err
+    assert "playback checks ended: " in err
     assert settings.engine in err
     assert "1 page not checked" in err
 

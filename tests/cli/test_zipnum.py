@@ -90,8 +90,8 @@ def test_merge_verify_and_repair_tell_what_they_did(
     report = nwx("zipnum", "verify", cluster, "--json", code=1).json
     assert report["counts"] == {"torn": 1}
     assert "(torn)" in nwx("zipnum", "verify", cluster, code=1).err
-    assert "1 torn blocks" in nwx("zipnum", "repair", cluster).out
-    assert "all well" in nwx("zipnum", "verify", cluster).out
+    assert "1 damaged blocks" in nwx("zipnum", "repair", cluster).out
+    assert "no faults" in nwx("zipnum", "verify", cluster).out
 
 
 def test_plain_lines_come_out_packed_or_not(nwx: Nwx, cluster: Path, tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def test_partial_answers_say_so(cluster: Cluster, single: str, without_node: Nod
     ran = run_nwx(cluster.address, "--partial", "search", "page", "--json", **SINGLE)
     assert ran.json["lacking"]["shards"] == 3
     assert ran.json["total"]["relation"] == "gte"
-    assert "shards did not answer: this is a part of the results" in ran.err
+    assert "shards did not answer: the results are incomplete" in ran.err
     with open_engine(settings(single, "single", partial=True), read_only=True) as engine:
         page = create_app(engine).test_client().get("/search?q=page")
     assert "This is a part of the results" in page.text

@@ -119,8 +119,8 @@ def test_live_pages_reach_no_other_address_of_this_machine(tmp_path: Path) -> No
     "options, message",
     [
         (("--live",), "--live needs --proxy"),
-        (("--proxy", "http://127.0.0.1:1"), "--proxy and --local are options of --live"),
-        (("word", "--urls", "x"), "--urls names the pages"),
+        (("--proxy", "http://127.0.0.1:1"), "--proxy and --local need --live"),
+        (("word", "--urls", "x"), "--urls cannot be combined"),
         (("--live", "--proxy", "127.0.0.1:1", "--urls", "FILE"), "the proxy is '127.0.0.1:1'"),
         (("--browser", "/no/such/browser"), "there is no browser at /no/such/browser"),
         (("--playback", "https://a.example/", "--urls", "FILE"), "playback is at"),

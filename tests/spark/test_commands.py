@@ -75,7 +75,7 @@ def test_indexes_of_archive_files(job: Job, tmp_path: Path) -> None:
     report = json.loads(again.stdout)
     assert (report["counts"]["skipped"], report["counts"]["files"]) == (7, 1)
     assert (report["is_whole"], report["errors"][0]["kind"]) == (False, "missing")
-    assert "the output is not whole" in again.stderr
+    assert "the output is incomplete" in again.stderr
     assert gone.read_bytes() == expected[gone.name]
     assert not (out / "_SUCCESS").exists()
 
@@ -120,10 +120,12 @@ def test_wrong_use_is_told_before_spark_starts(tmp_path: Path) -> None:
 
     (tmp_path / "in.cdx").write_bytes(b"x\n")
     both = ("zipnum", tmp_path / "out", tmp_path / "in.cdx", "--resume", "--overwrite")
-    assert "give one of the two" in refused(*both)
+    assert "are mutually exclusive" in refused(*both)
     assert "nothing to read" in refused("cdx", tmp_path / "out")
-    assert "takes no CDX files" in refused("splits", "x", "in.cdx", "--shards", 2, "--cluster", "y")
+    assert "cannot be combined with CDX files" in refused(
+        "splits", "x", "in.cdx", "--shards", 2, "--cluster", "y"
+    )
     assert "write NAME=VALUE" in refused("cdx", tmp_path / "out", tmp_path, "--conf", "x")
     assert "write FILE#NAME" in refused("cdx", tmp_path / "out", tmp_path, "--archives", "x")
     assert "write -- between" in refused("submit", "cdx")
-    assert "name a job behind --" in refused("submit", "--master", "yarn", "--")
+    assert "name a job after --" in refused("submit", "--master", "yarn", "--")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ACTIONS = ("allow", "block", "exclude", "embargo", "local")
 _PROBLEMS_SHOWN = 20
 _STANDARD_INPUT = "standard input"
-_HIDDEN = "(nwx --unrestricted access shows it)"
+_HIDDEN = "(shown by nwx --unrestricted access)"
 _NARROWING = option.option_set(
     option.string("--collection", "NAME", "Of this collection."),
     option.string("--digest", "DIGEST", "With this payload."),
@@ -39,13 +39,12 @@ _NARROWING = option.option_set(
 
 @click.group("access")
 def command() -> None:
-    """Keep the access rules: which captures may be shown, to whom and from when.
+    """Manage access rules: which captures may be shown, to whom and from when.
 
-    Of the rules that are about a capture the most specific one decides: by
-    digest, exact URL, longer SURT prefix (hosts and domains are such), archive
-    file, collection, all; of those alike one with dates, then one that names
-    the viewer, then the stricter one. What a rule hides is named only after
-    nwx --unrestricted.
+    If several rules match a capture, the most specific one decides: by digest, exact URL,
+    longer SURT prefix (hosts and domains count as prefixes), archive file, collection, all;
+    among equals one with dates, then one that names the viewer, then the stricter one. What
+    a rule hides is shown only with nwx --unrestricted.
     """
 
 
@@ -70,15 +69,15 @@ def command() -> None:
 def add_rule(settings: Settings, /, as_json: bool, **given: Any) -> None:
     """Add a rule: ACTION is allow, block, exclude, embargo or local.
 
-    WHAT is `http://example.com/a` (exactly this URL), `http://example.com/a*`
-    (all that begins so), `example.com` (a host), `*.example.com` (a domain),
-    `com,example)/a` (a SURT prefix), `sha1:...` (a digest), `crawl.warc.gz` (an
-    archive file) or `*` (all captures). Options narrow it down.
+    WHAT is `http://example.com/a` (exactly this URL), `http://example.com/a*` (all URLs
+    that begin with it), `example.com` (a host), `*.example.com` (a domain),
+    `com,example)/a` (a SURT prefix), `sha1:...` (a digest), `crawl.warc.gz` (an archive
+    file) or `*` (all captures). Options narrow it down.
 
-    exclude: as if it were not there. block: in no list, and 451 at its own
-    address. embargo: a block until a date, or for years after each capture.
-    local: a block but for the users and addresses named. Other rules that name
-    viewers are about these only.
+    exclude: as if never captured. block: not listed, and status 451 at its own address.
+    embargo: a block until a date, or for some years after each capture. local: a block
+    except for the users and addresses named. Other rules that name viewers apply only to
+    these.
     """
     with opened_archive(settings) as archive:
         stored = archive.add_rule(**given, by=command_user())
@@ -92,9 +91,9 @@ def add_rule(settings: Settings, /, as_json: bool, **given: Any) -> None:
 @option.JSON
 @click.pass_obj
 def list_rules(settings: Settings, as_json: bool) -> None:
-    """List the rules; those that hide captures without what they are about.
+    """List the rules, without the scope of those that hide captures.
 
-    nwx --unrestricted access list shows all of them.
+    nwx --unrestricted access list shows every scope.
     """
     with opened_archive(settings) as archive:
         rules = archive.rules()
@@ -155,7 +154,7 @@ def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
     """Remove rules by their ids, as `nwx access list` prints them; the log keeps them.
 
-    A warning tells which of them kept purged captures out of imports.
+    A warning names those that kept purged captures out of imports.
     """
     with opened_archive(settings) as archive:
         removed, purged = archive.remove_rules(ids, command_user())
@@ -165,24 +164,24 @@ def remove_rules(settings: Settings, ids: Sequence[str], as_json: bool) -> None:
         click.echo(f"{counted(removed, 'rule')} removed")
     for id in purged:
         warn(
-            f"rule {id} kept captures out that were purged; imports of further files bring them"
-            " back, for everybody to see; files that are in the archive already are not read again"
+            f"rule {id} kept purged captures out; imports of further files add them again, visible"
+            " to everybody; files already in the archive are not read again"
         )
 
 
 @command.command("test")
 @click.argument("url")
 @_NARROWING
-@option.string("--date", "DATE", "Captured then.  [default: now]")
-@option.string("--user", "NAME", "Asked by this user.")
-@option.string("--address", "ADDRESS", "Asked from this address.")
+@option.string("--date", "DATE", "Date of the capture.  [default: now]")
+@option.string("--user", "NAME", "User who asks.")
+@option.string("--address", "ADDRESS", "Address of the user.")
 @option.JSON
 @click.pass_obj
 def check_url(settings: Settings, /, url: str, as_json: bool, **given: Any) -> None:
-    """Show which rule decides about a capture of URL, and what it says.
+    """Show which rule applies to a capture of URL, and its decision.
 
-    Whether there is such a capture makes no difference. After
-    nwx --unrestricted the captures of the URL are listed with their rules too.
+    The capture need not exist. With nwx --unrestricted, the captures of URL are also listed
+    with their rules.
     """
     with opened_archive(settings) as archive:
         found = archive.decide(url, **given)
@@ -215,14 +214,14 @@ def _decision_words(decision: "Decision") -> str:
 
 
 @command.command("log")
-@option.count("--limit", None, "Entries.", default=50)
+@option.count("--limit", None, "Number of entries.", default=50)
 @option.value(
-    "--offset", click.IntRange(0), None, "Leave out so many first.", default=0, show_default=False
+    "--offset", click.IntRange(0), None, "Skip the first N entries.", default=0, show_default=False
 )
 @option.JSON
 @click.pass_obj
 def show_log(settings: Settings, limit: int, offset: int, as_json: bool) -> None:
-    """Show who changed which rules, the last change first; no command changes the log."""
+    """Show who changed which rules, latest first; no command changes the log."""
     with opened_archive(settings) as archive:
         changes = archive.rule_changes(limit, offset)
     if as_json:
@@ -250,10 +249,12 @@ def _change_cells(change: "AccessChange") -> tuple[str, ...]:
 @option.choice_of(
     "--action",
     ["allow", "block", "exclude"],
-    "FILE is a list of URLs and SURT prefixes, for all that begins with these.",
+    "Apply this action to the URLs and SURT prefixes listed in FILE.",
 )
-@option.string("--reason", "TEXT", "Why, where FILE does not say it.  [default: the name of FILE]")
-@option.string("--collection", "NAME", "The rules hold for this collection only.")
+@option.string(
+    "--reason", "TEXT", "Reason for rules that have none in FILE.  [default: the name of FILE]"
+)
+@option.string("--collection", "NAME", "Apply the rules to this collection only.")
 @option.JSON
 @click.pass_obj
 def import_rules(
@@ -261,8 +262,8 @@ def import_rules(
 ) -> int:
     """Add the rules in FILE (- is standard input): a .aclj file of pywb, or one of `export --json`.
 
-    Rules that are known already stay as they are. Lines that are no rules are
-    listed, the others are added, and the exit code is 1.
+    Existing rules are not changed. Invalid lines are reported, the others are added, and
+    the exit code is 1.
     """
     place = _STANDARD_INPUT if file == STANDARD_INPUT else file
     reason = reason or f"imported from {Path(place).name}"
@@ -293,26 +294,26 @@ def _opened(file: str) -> "BinaryIO":
 
 @command.command("export")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
-@option.flag("--json", "Write all of each rule, as `nwx access import` reads.", into="as_json")
+@option.flag("--json", "Write complete rules as JSON, for `nwx access import`.", into="as_json")
 @click.pass_obj
 def export_rules(settings: Settings, file: Path, as_json: bool) -> int:
-    """Write the rules to FILE (- is standard output) as pywb reads them: .aclj.
+    """Write the rules to FILE (- is standard output) in pywb's format, .aclj.
 
-    It names what is hidden, and so is run as nwx --unrestricted access export.
-    Rules that pywb cannot hold (by digest, collection, file or address) are
-    listed, the others are written, and the exit code is 1.
+    The file names what is hidden, so run it as nwx --unrestricted access export. Rules that
+    pywb cannot express (by digest, collection, file or address) are reported, the others
+    are written, and the exit code is 1.
     """
     from nwx.access.rule_requests import rule_lines
 
     if not is_unrestricted():
         raise UsageError(
-            "the file will name what is hidden; run it as nwx --unrestricted access export"
+            "the file names what is hidden; run it as nwx --unrestricted access export"
         )
     with opened_archive(settings) as archive:
         lines, unwritten = rule_lines(archive.rules(), whole=as_json)
     _write(file, lines)
     for id, reason in unwritten:
-        click.echo(f"rule {id} is not written: {reason}", err=True)
+        click.echo(f"rule {id} was not written: {reason}", err=True)
     return 1 if unwritten else 0
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @click.command("backup")
 @click.argument("place")
-@option.count("--keep", "N", "Remove all backups at PLACE but the N newest.")
-@option.flag("--check", "Check the backup as `nwx check` does; keep none that is wrong.")
+@option.count("--keep", "N", "Keep only the N newest backups at PLACE.")
+@option.flag("--check", "Check the backup as `nwx check` does; delete it if anything is wrong.")
 @option.JSON_REPORT
 @click.pass_obj
 def backup_command(
@@ -36,13 +36,13 @@ def backup_command(
 ) -> None:
     """Copy the whole archive to PLACE, consistently, while others write to it.
 
-    PLACE is a folder. The backup is a folder in it, named by the time (UTC), which
-    is an archive itself: nwx --engine PLACE/NAME search finds what was there. Files that
-    never change are hard links to those of the archive, or of the backup
-    before; a folder on another disk survives the disk of the archive.
+    PLACE is a folder. The backup is a folder in it, named by the time (UTC), and is itself
+    an archive: search it with nwx --engine PLACE/NAME search. Files that never change are
+    hard links to those of the archive, or of the previous backup; only a folder on another
+    disk protects against disk failure.
 
-    Of an archive on a search server, PLACE is a snapshot repository that is
-    registered there; the backup is some snapshots in it.
+    For an archive on a search server, PLACE is a snapshot repository registered there; the
+    backup is a set of snapshots in it.
     """
     with (
         opened_archive(settings) as archive,
@@ -58,18 +58,18 @@ def backup_command(
 @click.command("restore")
 @click.argument("backup")
 @click.argument("folder", type=option.FOLDER, required=False)
-@option.flag("--replace", "Replace an archive that is there already.", into="replaced")
+@option.flag("--replace", "Replace an existing archive.", into="replaced")
 @option.QUIET
 @click.pass_obj
 def restore_command(
     settings: Settings, backup: str, folder: Path | None, replaced: bool, quiet: bool
 ) -> None:
-    """Restore an archive from BACKUP, PLACE/NAME as `nwx backup` prints it.
+    """Restore an archive from BACKUP, the PLACE/NAME printed by `nwx backup`.
 
-    It becomes the archive in FOLDER, which is that of --engine if left out. The copy is
-    checked as `nwx check` does, then takes its place in one step. With
-    --replace end imports first, and start `nwx serve` again afterwards. A search
-    server deletes what it replaces first.
+    It is restored to FOLDER, by default that of --engine. The copy is checked as `nwx
+    check` does, then moved into place in one step. With --replace, stop imports first, and
+    restart `nwx serve` afterwards. On a search server, the replaced indices are deleted
+    first.
     """
     if folder is not None:
         settings = replace(settings, engine=str(folder))
@@ -84,21 +84,21 @@ _SHOWN = 20
 
 @click.group("migrate")
 def migrate_command() -> None:
-    """Take over the collections, archive files and rules of another service."""
+    """Import collections, archive files and access rules of another service."""
 
 
 @migrate_command.command("pywb")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@option.flag("--dry-run", "Only list what would be taken over.")
+@option.flag("--dry-run", "Only list what would be imported.")
 @option.JSON_REPORT
 @click.pass_obj
 def pywb(settings: Settings, folder: Path, dry_run: bool, as_json: bool, quiet: bool) -> int:
-    """Import the collections of pywb in FOLDER, as they lie, with their access rules.
+    """Import the pywb collections in FOLDER, in place, with their access rules.
 
-    FOLDER is the one with `collections` and `config.yaml`. Rules come first, so that nothing
-    is shown that pywb hides; each holds for its collection. Archive files stay where
-    they are. If interrupted, run the same command again to resume. The exit code is
-    1 where something was not taken over, which is listed.
+    FOLDER contains `collections` and `config.yaml`. Rules are imported first, so that
+    nothing is shown that pywb hides; each applies to its collection. Archive files stay
+    where they are. If interrupted, run the same command again to resume. The exit code is 1
+    if something could not be imported; it is listed.
     """
     from nwx.importing.pywb_collections import pywb_collections
 
@@ -113,7 +113,7 @@ def pywb(settings: Settings, folder: Path, dry_run: bool, as_json: bool, quiet: 
     if as_json:
         print_json(done)
     if received:
-        warn("stopped; run the same command again to go on")
+        warn("stopped; run the same command again to resume")
         return 128 + received[0]
     return 1 if any(one["left"] for one in done) else 0
 

@@ -37,7 +37,7 @@ _PROBLEMS_SHOWN = 20
 @option.repeated(
     "--cdx",
     "CDX",
-    "Compare with the captures that a CDX or CDXJ file names (- is standard input).",
+    "Compare with the captures in a CDX or CDXJ file (- is standard input).",
     into="files",
 )
 @option.repeated(
@@ -46,7 +46,7 @@ _PROBLEMS_SHOWN = 20
 @option.string("--collection", "NAME", "With --cdx: check only this collection.")
 @option.flag("--all", "List all problems, not only the first 100 of each kind.", into="everything")
 @option.flag("--deep", "Read all archive files too, and compare each capture with its record.")
-@option.flag("--end-loading", "First put back the settings that killed imports with --bulk left.")
+@option.flag("--end-loading", "First restore the settings changed by killed imports with --bulk.")
 @option.JSON
 @option.NO_PROGRESS
 @click.pass_obj
@@ -63,21 +63,18 @@ def command(
 ) -> int:
     """Check that the indices agree with each other and with the import ledger.
 
-    Checksums show whether stored files and tables are as they were written.
+    Checksums of stored files and tables are verified.
 
     With --cdx, check instead that the archive holds the date and the document
     of each capture in a CDX file. Missing captures are listed with the cause:
     the file was not imported, or only in part; an exclusion list left the
     capture out; its record could not be read; its digest differs; and so on.
 
-    On a search server, lost shards are listed first: nothing can be compared
-    without them. The exit code is 1 if something is wrong, or missing other
-    than by an exclusion list.
+    On a search server, lost shards are listed first: nothing can be compared without them.
+    The exit code is 1 if anything is wrong, or missing but not on an exclusion list.
     """
     if not files and (lists or collection):
-        raise UsageError(
-            "--exclude and --collection are about the captures of CDX files; add --cdx"
-        )
+        raise UsageError("--exclude and --collection apply to the captures of CDX files; add --cdx")
     shown = _Shown(everything=everything, as_json=as_json, quiet=quiet)
     if end_loading:
         with opened_archive(settings) as archive:
@@ -131,7 +128,7 @@ class _Shown:
         """Print the number of findings that were not printed."""
         more = self.counts.total() - self._printed
         if more:
-            click.echo(f"… and {more:,} more; --all names them")
+            click.echo(f"… and {more:,} more; --all lists them")
 
 
 def _of_finding(finding: "Disagreement") -> str:
@@ -200,6 +197,6 @@ def _summary(comparison: "CdxComparison", counts: Counter[str]) -> str:
         f"{counted(comparison.lines, 'capture')} in the CDX, {comparison.held:,} held,"
         f" {counts.total():,} missing"
         + (f" ({causes})" if causes else "")
-        + (f"; {counted(others, 'line')} of records that are no captures" if others else "")
+        + (f"; {counted(others, 'line')} of records that are not captures" if others else "")
         + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
     )

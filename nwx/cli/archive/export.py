@@ -88,19 +88,21 @@ class _Options:
     type=option.HintedChoice(
         tuple(dict.fromkeys((*_FORMATS, *_RESULT_FORMATS, *plugins("exporters"))))
     ),
-    help="Links: what to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
+    help="Links: formats to write; may be repeated.  [default: all]  Results: csv, json, txt (URLs)"
     " or warc.  [default: by the ending of OUT]",
 )
 @option.repeated(
-    "--field", "NAME", "Results as CSV or JSON: a field of each; may be repeated.", into="fields"
+    "--field", "NAME", "Results as CSV or JSON: a field to write; may be repeated.", into="fields"
 )
-@option.string("--from", "DATE", "Results: captured from then on.", into="date_from")
-@option.string("--to", "DATE", "Results: captured until then.", into="date_to")
-@option.flag("--excel", "CSV that begins with a byte order mark, as Excel needs it.")
-@option.flag("--with-resources", "Results as WARC: include what their pages load.")
-@option.value("--year", click.IntRange(1, 9999), "YEAR", "Links: of captures of this year.")
-@option.string("--collection", "NAME", "Of this collection.")
-@option.repeated("--cdx", "FILE", "cc-index: of CDX files, not of the archive; may be repeated.")
+@option.string("--from", "DATE", "Results: captured on this date or later.", into="date_from")
+@option.string("--to", "DATE", "Results: captured on this date or earlier.", into="date_to")
+@option.flag("--excel", "Write CSV with a byte order mark, for Excel.")
+@option.flag("--with-resources", "Results as WARC: include the resources of pages.")
+@option.value("--year", click.IntRange(1, 9999), "YEAR", "Links: only of captures of this year.")
+@option.string("--collection", "NAME", "Only of this collection.")
+@option.repeated(
+    "--cdx", "FILE", "cc-index: read a CDX file instead of the archive; may be repeated."
+)
 @option.string("--crawl", "NAME", "cc-index: the crawl.  [default: the collection]")
 @option.JSON_REPORT
 @click.pass_obj
@@ -108,9 +110,8 @@ def command(settings: Settings, /, **given: Any) -> int:
     """Write captures, links, results or extracts to files for other programs.
 
     FOLDER is created. `captures` writes Parquet with a folder for each month
-    (month=2013-01) and one row a capture. Columns are named as in Common
-    Crawl's index where it has them. `nwx build-facets --source FOLDER` reads
-    the result.
+    (month=2013-01) and one row per capture. Columns are named as in Common Crawl's index
+    where it has them. `nwx build-facets --source FOLDER` reads the result.
 
     `cc-index` writes Common Crawl's columnar index, column by column: Parquet
     in folders `crawl=…/subset=…`, sorted by url_surtkey.
@@ -118,19 +119,18 @@ def command(settings: Settings, /, **given: Any) -> int:
     `hosts` writes a row for each host and month: captures, documents, bytes,
     statuses, types, languages, robots.txt and sitemap seen, and centrality.
 
-    `links` writes the links as `nwx invert-links` found them last: all links
-    (`links/*.parquet`: source and target urlkey, timestamp, kind, anchor),
-    and graphs of hosts and of registrable domains with PageRank and harmonic
-    centrality, as Parquet, CSV, GEXF (for Gephi) and in the text form of
-    Common Crawl's web graphs.
+    `links` writes the links last indexed by `nwx invert-links`: all links
+    (`links/*.parquet`: source and target urlkey, timestamp, kind, anchor), and graphs of
+    hosts and of registrable domains with PageRank and harmonic centrality, as Parquet, CSV,
+    GEXF (for Gephi) and in the text format of Common Crawl's web graphs.
 
-    `results` writes what QUERY finds to the file OUT: CSV or JSON with the
-    fields chosen by --field, a list of URLs, or a WARC with the records of
-    their captures. - is standard output, but for a WARC.
+    `results` writes the results of QUERY to the file OUT: CSV or JSON with the fields
+    chosen by --field, a list of URLs, or a WARC with the records of their captures. - is
+    standard output, except for a WARC.
 
-    `wat` and `wet` write a file of Common Crawl's form for each archive file:
-    metadata of all records, texts of pages. They are those of the archive, or
-    FILEs without one. Files that FOLDER has are not written again.
+    `wat` and `wet` write a file in Common Crawl's format for each archive file: metadata of
+    all records, and the text of pages. They read the files of the archive, or FILEs. Files
+    already in FOLDER are not written again.
 
     `derivatives` writes tables of their domains, pages, links, pictures and
     other files as CSV and Parquet, named as in the Archives Unleashed Toolkit.
@@ -162,7 +162,7 @@ def _check_use(asked: _Options) -> None:
     elif str(asked.folder) == STANDARD_INPUT:
         raise UsageError(f"{asked.what} are written to a folder; name one")
     elif asked.what in _EXTRACTS and asked.query and asked.collection:
-        raise UsageError("--collection is about the files of an archive")
+        raise UsageError("--collection applies to the files of an archive; leave out FILEs")
     elif not set(asked.formats) <= set(_FORMATS):
         raise UsageError(f"links are written as {', '.join(_FORMATS)}")
 
@@ -191,7 +191,7 @@ def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
     if asked.as_json:
         print_json(asdict(report))
     elif not asked.quiet:
-        counts = (f"{report.present:,} there already", f"{report.hidden:,} records hidden")
+        counts = (f"{report.present:,} already there", f"{report.hidden:,} records hidden")
         more = [text for text in counts if not text.startswith("0 ")]
         if report.errors:
             more.append(counted(len(report.errors), "error"))
@@ -225,12 +225,12 @@ def _export_results(archive: "Archive", asked: _Options) -> None:
     """Write the results of a search to a file, and print their number."""
     form = asked.formats[0] if asked.formats else _form_of(asked.folder)
     if asked.excel and form != "csv":
-        raise UsageError("--excel is about CSV")
+        raise UsageError("--excel applies only to CSV")
     if form != _WARC:
         _write_text(archive, asked, form)
         return
     if asked.fields:
-        raise UsageError("--field is about CSV and JSON")
+        raise UsageError("--field applies only to CSV and JSON")
     if str(asked.folder) == STANDARD_INPUT:
         raise UsageError("a WARC is written to a file; name one")
     with progress_bar(quiet=asked.quiet) as progress:
@@ -250,14 +250,16 @@ def _form_of(out: Path) -> str:
     for ending, form in _ENDINGS.items():
         if out.name.endswith(ending):
             return form
-    raise UsageError(f"what to write to {out}? Name it {', '.join(_ENDINGS)}, or give --format")
+    raise UsageError(
+        f"the format of {out} is unknown; name it {', '.join(_ENDINGS)}, or use --format"
+    )
 
 
 def _write_text(archive: "Archive", asked: _Options, form: str) -> None:
     if asked.with_resources:
-        raise UsageError("--with-resources is about WARC files")
+        raise UsageError("--with-resources applies only to WARC files")
     if asked.fields and form == "txt":
-        raise UsageError("--field is about CSV and JSON")
+        raise UsageError("--field applies only to CSV and JSON")
     hits = archive.search(
         " ".join(asked.query),
         from_=asked.date_from,

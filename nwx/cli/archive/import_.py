@@ -67,7 +67,7 @@ _OF_EXTRACTION = (
 documents_option = option.repeated(
     "--documents",
     "FOLDER",
-    "Import what `nwx spark extract` wrote to FOLDER, in the place of the archive files.",
+    "Import the output of `nwx spark extract` in FOLDER instead of archive files.",
 )
 
 
@@ -82,13 +82,13 @@ def extracted(
     from nwx.importing.extracted.documents_file import check_extracted, extracted_sources
 
     if files:
-        raise UsageError("import archive files and --documents by two commands")
+        raise UsageError("archive files and --documents cannot be combined; use two commands")
     given = [name for name in _OF_EXTRACTION if _is_given(context, name)]
     if given:
         option = given[0].replace("_", "-").replace("extractors", "extractor")
         raise UsageError(
-            f"--{option} is about reading archive files; "
-            "documents are imported as `nwx spark extract` made them"
+            f"--{option} applies to archive files only; documents are imported as `nwx spark"
+            " extract` wrote them"
         )
     found = extracted_sources(documents)
     if not _is_given(context, "collection"):
@@ -109,7 +109,7 @@ _ERRORS_SHOWN = 10
 @option.repeated(
     "-e --exclude",
     "LIST",
-    "Leave out the captures on LIST (as dedup-cdx writes it), but keep their dates.",
+    "Skip the captures listed in LIST (as dedup-cdx writes it), but keep their dates.",
     into="lists",
 )
 @option.file_path("--unmet", "Write the list entries that matched no capture to FILE.")
@@ -118,29 +118,31 @@ _ERRORS_SHOWN = 10
     "deduplicate",
     flag_value=False,
     default=True,
-    help="Make a document of each capture, even if its URL and digest are known.",
+    help="Create a document for each capture, even if its URL and digest are known.",
 )
 @option.repeated("--manifest", "FILE", "Import the files listed in FILE.", into="manifests")
 @option.INTO_COLLECTION
 @option.FILE_JOBS
 @documents_option
-@option.string("--name", "NAME", "The file name to record for standard input (-).", default=None)
+@option.string("--name", "NAME", "File name to record for standard input (-).", default=None)
 @verify_option
 @option.choice_of(
     "--digests",
     ("sha256", "none"),
-    "Keep a SHA-256 of each payload beside its SHA-1 (and a SHA-1 beside that), now and later.",
+    "Store a SHA-256 of each payload next to its SHA-1 (and the reverse), now and in later"
+    " imports.",
 )
 @option.repeated(
     "--enrich",
     "NAME[,NAME…]",
-    "Make fields of payloads, now and later: all, none, or format, server, dates … (nwx enrich).",
+    "Extract extra fields, now and in later imports: all, none, or format, server, dates … (nwx"
+    " enrich).",
 )
 @parser_option
 @item_seconds_option
 @option.seconds(
     "--lease",
-    "Let others take files over when this import shows no sign of life for so long.",
+    "Time without a sign of life after which other imports take over files.",
     into="lease_seconds",
     default=60.0,
     least=1,
@@ -149,7 +151,7 @@ _ERRORS_SHOWN = 10
 @extractor_option
 @steer_options
 @bulk_option
-@option.flag("--build", "Bring facets, links and pictures up to date afterwards.", into="builds")
+@option.flag("--build", "Update facets, links and pictures afterwards.", into="builds")
 @option.flag("--strict", "Exit with code 1 after any error.")
 @option.JSON_REPORT
 @click.pass_obj
@@ -173,19 +175,17 @@ def command(
 ) -> int:
     """Import WARC, ARC and WACZ files.
 
-    FILES are files, folders (all archive files below them), globs, http(s) or
-    s3 addresses, @manifests (one name a line), or - for standard input. A file
-    that the archive already holds is skipped; an interrupted import of a file
-    is resumed where it stopped.
+    FILES are files, folders (all archive files below them), globs, http(s) or s3 addresses,
+    @manifests (one name per line), or - for standard input. A file that the archive already
+    holds is skipped; an interrupted import of a file is resumed where it stopped.
 
-    Imports that run at the same time into one server, on any machines, share
-    the files that they have in common: each file is read by one of them, and by
-    another where that one dies. Each ends when all its files are done. An
-    import with --no-dedup must be alone: it is refused while another is at
-    work, and others are refused until it has ended.
+    Imports into the same server can run at the same time, on any machines, and share the
+    files that they have in common: each file is read by one import, or by another if that
+    one dies. Each import ends when all its files are done. An import with --no-dedup must
+    run alone: it is refused while another runs, and others are refused until it has ended.
 
-    A capture with a known URL and digest adds only a date. LIST names captures
-    to leave out, one `date digest url` or `url digest date` a line.
+    A capture with a known URL and digest adds only a date. LIST names captures to skip, one
+    `date digest url` or `url digest date` per line.
 
     The exit code is 1 if nothing was imported, or with --strict after any
     error; 130 after Ctrl-C, 143 after SIGTERM.
@@ -266,11 +266,11 @@ def _check_use(
     if not sources:
         raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
     if STANDARD_INPUT in sources and not name:
-        raise UsageError("standard input needs a name to be known by; add --name NAME.warc.gz")
+        raise UsageError("standard input needs a file name; add --name NAME.warc.gz")
     if inputs.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input (-) can be read once only")
+        raise UsageError("standard input (-) can be read only once")
     if unmet and not lists:
-        raise UsageError("--unmet is about the entries of an exclusion list; add -e LIST")
+        raise UsageError("--unmet applies to the entries of an exclusion list; add -e LIST")
 
 
 def _import(
@@ -316,8 +316,7 @@ def _import(
                 return report, told, listener.finish(show, stopping)
         except EngineError as error:
             raise type(error)(
-                f"{error}; what was imported until then is kept,"
-                " run the same command again to go on"
+                f"{error}; what was imported so far is kept, run the same command again to resume"
             ) from error
 
 
@@ -361,14 +360,14 @@ def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, qui
         if told:
             click.echo(_exclusions().summary(told))
     if report.interrupted:
-        warn("stopped; run the same command again to go on")
+        warn("stopped; run the same command again to resume")
 
 
 def _summary(report: "ImportReport") -> str:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(report.outcomes.items()))
     files = f"{report.files:,} {'file' if report.files == 1 else 'files'}"
     return (
-        f"{files} ({outcomes or 'none begun'}), {size_words(report.bytes)}"
+        f"{files} ({outcomes or 'none started'}), {size_words(report.bytes)}"
         f" in {report.seconds:.1f} s\n"
         f"{counted(report.captures, 'capture')}, {counted(report.documents, 'new document')},"
         f" {counted(report.duplicates, 'duplicate')},"

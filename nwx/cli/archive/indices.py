@@ -33,11 +33,11 @@ _Health = Mapping[str, Mapping[str, Any]]
 @option.JSON
 @click.pass_obj
 def stats_command(settings: Settings, as_json: bool) -> int:
-    """Show the size of each index, and on a search server how its shards do.
+    """Show the size of each index and, on a search server, the health of its shards.
 
-    A shard without a copy on any node is lost: the index is red, and its
-    entries are not counted. It is yellow where only further copies (replicas)
-    are missing. The exit code is 1 if a shard is lost.
+    A shard without a copy on any node is lost: the index is red, and its entries are not
+    counted. It is yellow if only replicas are missing. The exit code is 1 if a shard is
+    lost.
     """
     with opened_archive(settings) as archive:
         sizes, health = archive.sizes()
@@ -93,8 +93,7 @@ def _shards(found: Mapping[str, Any] | None) -> tuple[str, ...]:
 def files_command(settings: Settings, as_json: bool) -> None:
     """List the imported files, those being imported, and those that could not be read.
 
-    On a server the files that importers have now are shown with the host and
-    the process of each.
+    On a server, files being imported are shown with the host and process of the import.
     """
     with opened_archive(settings) as archive:
         found, missing = archive.imported_files(), archive.missing_files()
@@ -105,7 +104,12 @@ def files_command(settings: Settings, as_json: bool) -> None:
         _print_files(found)
         for one in missing:
             name, revisits = one.required["filename"], counted(one.revisits, "revisit")
-            click.echo(clean(f"{one.file} requires {name}, not imported: {revisits} not playing"))
+            click.echo(
+                clean(
+                    f"{one.file} requires {name}, which is not imported: {revisits} cannot be"
+                    " played"
+                )
+            )
 
 
 def _print_files(found: "list[ImportedFile]") -> None:
@@ -147,19 +151,19 @@ _INDICES = [
 
 @click.command("reshard")
 @click.argument("index", type=option.HintedChoice(_INDICES), metavar="INDEX")
-@option.count("--shards", "N", "Shards of the index from now on.")
-@option.flag("--undo", "Let INDEX be written to again after a killed reshard.")
+@option.count("--shards", "N", "New number of shards.")
+@option.flag("--undo", "Make INDEX writable again after a killed reshard.")
 @option.JSON
 @option.NO_PROGRESS
 @click.pass_obj
 def reshard_command(
     settings: Settings, index: str, shards: int | None, undo: bool, as_json: bool, quiet: bool
 ) -> None:
-    """Give an index on a search server another number of shards.
+    """Change the number of shards of an index on a search server.
 
-    A multiple of the number that INDEX has is made by splitting its shards,
-    any other number by copying its entries. Searches go on, nothing can be
-    written to INDEX meanwhile. After a reshard that was killed, run it again.
+    A multiple of the current number is reached by splitting shards, any other number by
+    copying entries. Meanwhile INDEX can be searched, but not written to. If killed, run the
+    same command again.
     """
     if (shards is None) != undo:
         raise UsageError("name the number of shards (--shards N), or --undo")
@@ -175,11 +179,11 @@ def reshard_command(
 @option.JSON_REPORT
 @click.pass_obj
 def upgrade_command(settings: Settings, as_json: bool, quiet: bool) -> None:
-    """Bring an archive forward that an older version of nwx made.
+    """Upgrade an archive made by an older version of nwx.
 
-    What was killed goes on where it was stopped. On a search server the
-    indices that `nwx check` calls older are copied as `nwx reshard` does, with
-    as many shards as they have.
+    If killed, run the same command again to resume. On a search server, the indices that
+    `nwx check` reports as older are copied as by `nwx reshard`, with the same number of
+    shards.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
         done = asdict(archive.upgrade(progress))
@@ -195,7 +199,7 @@ def _upgraded(done: Mapping[str, Any]) -> Iterator[str]:
         packed = f", {counted(done['captures'], 'capture')} packed" if done["captures"] else ""
         sizes = " -> ".join(map(size_words, done["bytes"]))
         yield f"archive: format {older} -> {new}{packed}, {sizes}"
-    yield from (f"{index} made anew" for index in done["indices"])
+    yield from (f"{index} rebuilt" for index in done["indices"])
 
 
 @click.command("closure")
@@ -203,10 +207,10 @@ def _upgraded(done: Mapping[str, Any]) -> Iterator[str]:
 @option.JSON
 @click.pass_obj
 def closure_command(settings: Settings, files: tuple[str, ...], as_json: bool) -> int:
-    """List all files that FILES need so that their revisits play.
+    """List all files needed to play the revisits in FILES.
 
-    FILES are names or paths of imported files. The exit code is 1 if a file
-    that is needed was not imported.
+    FILES are names or paths of imported files. The exit code is 1 if a needed file was not
+    imported.
     """
     with opened_archive(settings) as archive:
         found = archive.closure(files)
@@ -215,7 +219,7 @@ def closure_command(settings: Settings, files: tuple[str, ...], as_json: bool) -
     else:
         for one in found:
             missing = "" if one.held else "missing, "
-            place = one.path or one.file or "originals that no file holds"
+            place = one.path or one.file or "originals not in any file"
             revisits = counted(one.revisits, "revisit")
             click.echo(clean(f"{place}  {missing}{revisits} of {one.needed_by}"))
     return 0 if all(one.held for one in found) else 1
@@ -229,7 +233,7 @@ def closure_command(settings: Settings, files: tuple[str, ...], as_json: bool) -
 def enrich_command(
     settings: Settings, names: tuple[str, ...], jobs: int | None, as_json: bool, quiet: bool
 ) -> int:
-    """Make fields of the payloads of an archive, to search and count by.
+    """Extract extra fields from payloads, for searching and counting.
 
     \b
     NAME is all (the default), none, or some of
@@ -245,9 +249,9 @@ def enrich_command(
       favicon    hash of the favicon: favicon_hash
       exif       place and time of a photograph: exif_location, exif_date
 
-    Reads the imported files once; a stopped run is resumed where it stopped. Later
-    imports make the same fields (`nwx import --enrich none` ends that). The exit code
-    is 1 if a file cannot be read.
+    Reads the imported files once; run again to resume a stopped run. Later imports extract
+    the same fields (until `nwx import --enrich none`). The exit code is 1 if a file cannot
+    be read.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
         report = archive.enrich(names, jobs, progress)

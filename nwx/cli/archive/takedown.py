@@ -29,15 +29,15 @@ _FILES_SHOWN = 5
 @click.command("takedown")
 @click.argument("target", metavar="URL|DIGEST|FILE")
 @option.string("--collection", "NAME", "Only captures of this collection.")
-@option.string("--from", "DATE", "Only from this date on.", into="from_")
-@option.string("--to", "DATE", "Only until this date.")
-@option.string("--reason", "TEXT", "Why; kept with the rule and its log.")
-@option.flag("--purge", "Remove the captures from all indices for good.")
+@option.string("--from", "DATE", "Only captured on this date or later.", into="from_")
+@option.string("--to", "DATE", "Only captured on this date or earlier.")
+@option.string("--reason", "TEXT", "Reason, stored in the rule and its log.")
+@option.flag("--purge", "Remove the captures permanently from all indices.")
 @option.value(
     "--sheet",
     click.Path(path_type=Path, dir_okay=False, writable=True),
     "FILE",
-    "Write a sheet for the owner: what, where, when, by whom, verified how.",
+    "Write a report for the owner: what, where, when, by whom, how verified.",
     default=None,
 )
 @option.JSON_REPORT
@@ -45,20 +45,18 @@ _FILES_SHOWN = 5
 def command(
     settings: Settings, /, sheet: Path | None, as_json: bool, quiet: bool, **given: Any
 ) -> int:
-    """Take captures out of an archive.
+    """Hide captures from readers, or purge them.
 
-    Name a URL, a beginning of URLs with * behind it, a host, a domain as
-    *.HOST, a digest (sha1:…), or an archive file of the archive. An access rule excludes
-    the captures at once: nobody but curators and administrators finds them.
-    `nwx access remove` takes the rule back.
+    Name a URL, a URL prefix followed by *, a host, a domain as *.HOST, a digest (sha1:…),
+    or an archive file of the archive. An access rule excludes the captures at once: only
+    curators and administrators find them. `nwx access remove` reverts it.
 
-    With --purge text, captures, dates and links are also removed from all
-    indices and their files, and importing the same files again does not bring
-    them back. This cannot be undone. If interrupted, run the same command
-    again. Archive files are not changed: the report lists the records that
-    still hold what was taken down. The exit code is 1 if deleted entries could
-    not be erased from files that others were reading, or from copies of a search
-    server on nodes that are away; run it again then.
+    With --purge text, captures, dates and links are also removed from all indices and their
+    files, and importing the same files again does not bring them back. This cannot be
+    undone. If interrupted, run the same command again. Archive files are not changed: the
+    report lists the records that still contain what was taken down. The exit code is 1 if
+    deleted entries could not be erased from files in use, or from replicas on offline nodes
+    of a search server; run it again then.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as show:
         done = archive.takedown(**given, by=command_user(), progress=show)
@@ -79,12 +77,12 @@ def _words(done: "Takedown") -> str:
     more_files = len(taken.files) > _FILES_SHOWN
     lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
     if report is None:
-        lines[0] += f"; `nwx access remove {rule.id}` takes it back"
+        lines[0] += f"; `nwx access remove {rule.id}` reverts it"
     files = clean(", ".join(taken.files[:_FILES_SHOWN])) + (", …" if more_files else "")
     lines.append(
         f"{taken.words()}, in {files}"
         if taken.captures
-        else "the archive has none of these captures; the rule excludes what comes later"
+        else "the archive has no such captures; the rule excludes later ones"
     )
     if taken.shown:
         lines.append(f"readers still see {counted(taken.shown, 'capture')}: other rules allow them")
@@ -106,9 +104,9 @@ def _words(done: "Takedown") -> str:
         moved = counted(report.moved, "document")
         lines.append(f"{moved} kept: the same text was captured elsewhere, and is shown from there")
     if report.rebuilt:
-        lines.append(f"built anew: {', '.join(report.rebuilt)}")
+        lines.append(f"rebuilt: {', '.join(report.rebuilt)}")
     if report.records:
-        lines.append(f"{counted(len(report.records), 'record')} of archive files hold it still:")
+        lines.append(f"{counted(len(report.records), 'record')} of archive files still contain it:")
         lines += [f"  {_place(one)}" for one in report.records[:_RECORDS_SHOWN]]
         if (more := len(report.records) - _RECORDS_SHOWN) > 0:
             lines.append(f"  … and {more:,} more; --json lists them")
@@ -125,12 +123,12 @@ def _warn(report: "PurgeReport") -> None:
     if report.left:
         warn(
             f"deleted entries could not be erased from {', '.join(report.left)},"
-            " which others read or write; run the same command again"
+            " which are in use; run the same command again"
         )
     if report.away:
         warn(
-            f"nodes that are away have copies of {', '.join(report.away)}, which hold it"
-            " still; start these nodes, wait until `nwx stats` is green, and run the same"
+            f"offline nodes have replicas of {', '.join(report.away)}, which still contain it;"
+            " start these nodes, wait until `nwx stats` is green, and run the same"
             " command again"
         )
     if report.naming:
@@ -141,6 +139,6 @@ def _warn(report: "PurgeReport") -> None:
         )
     for address in report.elsewhere:
         warn(
-            f"the dates index {clean(address)} is another archive's and has dates of these"
+            f"the dates index {clean(address)} belongs to another archive and has dates of these"
             " captures; purge them there"
         )

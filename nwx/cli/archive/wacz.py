@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @click.command("wacz")
 @click.argument("out", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("query", nargs=-1)
-@option.string("--urls", "FILE", "Pack the captures of these URLs, one a line.", default=None)
+@option.string(
+    "--urls", "FILE", "Pack the captures of the URLs in FILE, one per line.", default=None
+)
 @option.count("--limit", "N", "Pack the captures of the N best documents of QUERY.")
 @option.repeated("--collection", "NAME", "Only captures of this collection.")
 @date_options
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 @click.option("--text/--no-text", default=True, help="Include the text of the pages (default).")
 @option.flag(
     "--with-resources",
-    "Include what the pages need to be played: images, style sheets, scripts, frames.",
+    "Include the resources of pages: images, style sheets, scripts, frames.",
 )
 @click.option(
     "--with-originals/--without-originals",
@@ -66,19 +68,18 @@ def command(
 ) -> int:
     """Pack a selection of captures into a WACZ file.
 
-    The selection is the captures of the documents that QUERY finds and of the
-    URLs of --urls; without both, all captures. The originals of revisits are
-    included. With --with-resources the captures that its pages load come too,
-    nearest in time, whatever their collection and date. Files without which
-    revisits do not play are named in `relation.requires`. The WACZ file OUT
-    holds the records in WARC files, their index, and a list of pages with
-    titles and text. Captures whose record is not available are counted and
-    reported. The exit code is 1 if nothing was packed.
+    The selection is the captures of the documents found by QUERY and of the URLs in --urls;
+    without both, all captures. The originals of revisits are included. --with-resources
+    adds the captures that its pages load, nearest in time, of any collection and date.
+    Files needed to play revisits are named in `relation.requires`. The WACZ file OUT holds
+    the records in WARC files, their index, and a list of pages with titles and text.
+    Captures whose record is not available are counted and reported. The exit code is 1 if
+    nothing was packed.
     """
     from nwx.exports import PackOptions, WaczSelection
 
     if limit and not query:
-        raise UsageError("--limit counts documents of a query; write QUERY too, such as '*'")
+        raise UsageError("--limit needs a QUERY, such as '*'")
     selection = WaczSelection(
         query=" ".join(query),
         limit=limit,

@@ -39,7 +39,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @option.seconds("--interval", "Seconds between two scans.", default=2.0, least=0.1)
 @option.seconds(
     "--settle",
-    "Seconds without a change after which a file is complete, if it was never .open.",
+    "Seconds without change after which a file that was never .open is complete.",
     default=60.0,
 )
 @option.flag("--once", "Import the files that are complete now, then exit.")
@@ -52,14 +52,14 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @option.string(
     "--monitor",
     "NAME",
-    "Count what is loaded as the crawl NAME, and alert, as `nwx monitor` does.",
+    "Monitor the crawl NAME, with alerts, as `nwx monitor` does.",
     default=None,
 )
 @monitor_options
 @option.string(
     "--check-playback",
     "SAMPLE",
-    "Check the playback of new pages in a browser: so many of each file, or a share (5%).",
+    "Check the playback of new pages in a browser: a number per file, or a share (5%).",
     into="sample",
     default=None,
 )
@@ -78,7 +78,7 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Import archive files from folders as a crawler writes them.
+    """Import archive files from folders while a crawler writes them.
 
     Runs until Ctrl-C. DIR and all folders below it are scanned repeatedly. A
     file is complete when the crawler renames it from NAME.open to NAME, or when
@@ -137,10 +137,12 @@ def _check(folders: tuple[Path, ...], completed: Path | None, failed: Path | Non
         raise UsageError("there is nothing to watch; name the folder that the crawler writes to")
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"{folder} is no folder; make it before the watch begins")
+            raise UsageError(f"{folder} is not a folder; create it first")
         for name, other in (("--completed", completed), ("--failed", failed)):
             if other and folder.resolve().is_relative_to(other.resolve()):
-                raise UsageError(f"{name} {other} holds the watched folder {folder}; name another")
+                raise UsageError(
+                    f"{name} {other} contains the watched folder {folder}; choose another"
+                )
 
 
 def _print_json(event: "Event") -> None:
@@ -159,7 +161,7 @@ def _print(event: "Event") -> None:
         case EventKind.WAITING:
             warn(f"{event.message}; trying again in {event.retry_seconds:g} s")
         case EventKind.BACK:
-            warn("the archive can be written again")
+            warn("the archive is writable again")
         case _:
             moved = f"; moved to {event.moved_to}" if event.moved_to else ""
             warn(f"{event.path}: {event.message}{moved}")
@@ -172,7 +174,7 @@ def _print(event: "Event") -> None:
 def _loaded(event: "Event") -> str:
     from nwx.watching import EventKind
 
-    known = ", was in the archive already" if event.kind is EventKind.KNOWN else ""
+    known = ", already in the archive" if event.kind is EventKind.KNOWN else ""
     moved = f", moved to {event.moved_to}" if event.moved_to else ""
     return clean(
         f"{event.path}: {size_words(event.bytes)}, {counted(event.captures, 'capture')},"

@@ -58,7 +58,7 @@ def cdx_command(
     if not files:
         raise UsageError("there is nothing to read; name files or folders")
     if beside and (output or STANDARD_INPUT in files):
-        raise UsageError("--beside takes neither --output nor standard input")
+        raise UsageError("--beside cannot be combined with --output or standard input")
     options = index_options_of(**lines)
     sources = list(expand(files))
     with progress_bar(quiet=quiet) as progress:
@@ -107,9 +107,9 @@ def cdx_load_command(
     the CDX server, but not to searches. Captures that the archive already holds
     are not changed.
 
-    Into a folder, all captures of a file become visible in one moment, and none
-    if the load is interrupted. With --at-once captures become visible N at a time,
-    and after an interruption the same command loads the rest.
+    In a folder archive, all captures of a file become visible at once, and none if the load
+    is interrupted. With --at-once captures become visible N at a time, and after an
+    interruption the same command loads the rest.
 
     The exit code is 1 if a file could not be read, or no line of any.
     """
@@ -146,7 +146,7 @@ def _print_loaded(total: "Loaded", *, as_json: bool) -> None:
             }
         )
         return
-    others = f"{total.not_captures:,} of records that are no captures, "
+    others = f"{total.not_captures:,} of records that are not captures, "
     purged = f"{total.purged:,} purged and left out, "
     click.echo(
         f"{counted(total.lines, 'capture')}, {total.changed:,} of them new,"

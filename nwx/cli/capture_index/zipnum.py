@@ -83,7 +83,7 @@ def _sources(files: tuple[str, ...]) -> "list[CdxSource]":
     if not files:
         raise UsageError("there is nothing to read; name CDX files, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input (-) can be read once only")
+        raise UsageError("standard input (-) can be read only once")
     return [
         CdxSource(file, name="standard input" if file == STANDARD_INPUT else file) for file in files
     ]
@@ -104,7 +104,7 @@ def _print_build(report: "ClusterBuildReport", *, as_json: bool, quiet: bool) ->
         blocks = f"{counted(report.blocks, 'block')} of {counted(report.shards, 'file')}"
         counts = [f"{report.lines:,}{new} lines in {blocks}"]
         if report.repeated:
-            counts.append(f"{report.repeated:,} left out as repeated")
+            counts.append(f"{report.repeated:,} repeated lines left out")
         if report.problems_total:
             counts.append(f"{report.problems_total:,} that cannot be read")
         if report.damaged:
@@ -130,7 +130,7 @@ def merge_command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Add CDX or CDXJ files to a cluster: its folder, or its index.
+    """Merge CDX or CDXJ files into CLUSTER, a folder or an index.
 
     Only the new lines are sorted. Data files without new lines are not
     changed; in the others, blocks without new lines are copied. Readers see the
@@ -192,7 +192,7 @@ def _print_verified(report: "VerifyReport") -> None:
     click.echo(
         f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
         f"{counted(report.files, 'file')}: "
-        + (f"{counted(total, 'fault')} ({kinds})" if total else "all well")
+        + (f"{counted(total, 'fault')} ({kinds})" if total else "no faults")
     )
 
 
@@ -208,12 +208,12 @@ def _fault_line(fault: "ClusterFault") -> str:
 def zipnum_repair(
     cluster: Path, lines: int, memory: int, jobs: int | None, as_json: bool, quiet: bool
 ) -> int:
-    """Repair a cluster: its folder, or its index.
+    """Repair CLUSTER, a folder or an index.
 
-    The index and the .loc file are rebuilt from the data files: those that they
-    name, or if these are missing, the .gz files of lines beside them. Data
-    files with damaged or unsorted blocks are rewritten with all readable lines;
-    the old files are deleted when the new ones are complete.
+    The index and the .loc file are rebuilt from the data files that they name or, if these
+    are missing, from the .gz files of lines next to them. Data files with damaged or
+    unsorted blocks are rewritten with all readable lines; the old files are deleted when
+    the new ones are complete.
     """
     from nwx.zipnum.repairs import repair_cluster
 
@@ -245,7 +245,7 @@ def zipnum_repair(
 )
 @_ALLOW
 def convert_command(cluster: str, out: Path, form: str, allow: tuple[str, ...]) -> int:
-    """Write a cluster in another form.
+    """Convert a cluster to another format.
 
     CLUSTER is a folder, an index, a WACZ, or an address. OUT is a folder for
     --to zipnum and --to wacz, and a file or - for --to cdx. Blocks are copied
@@ -334,17 +334,16 @@ def _print_lines(
 def repair_words(report: "RepairReport") -> str:
     """Return the report of a repair as text."""
     what = "data and index were" if report.rewritten else "the index was"
-    words = f"{what} written anew"
+    words = f"{what} rewritten"
     counts = (
         f"{counted(report.lines, 'line')} in {counted(report.blocks, 'block')} of "
         f"{counted(report.shards, 'file')}"
     )
     if report.torn:
-        words += (
-            f"; {report.torn:,} torn blocks, of which {counted(report.saved, 'line')} were saved"
-        )
+        saved = counted(report.saved, "line")
+        words += f"; {report.torn:,} damaged blocks, from which {saved} were recovered"
     if report.unsorted:
         words += f"; {counted(report.unsorted, 'block')} or files were out of order"
     if report.missing:
-        words += f"; {', '.join(map(clean, report.missing))} not found, other files taken"
+        words += f"; {', '.join(map(clean, report.missing))} not found, other files used"
     return f"{words}: {counts}"

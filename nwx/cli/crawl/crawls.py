@@ -29,17 +29,17 @@ _NUMBERS = ("number", "documents", "linked URLs")
 _VERSION = option.string(
     "--version",
     "VERSION",
-    "A number or version that `nwx crawls versions` lists.  [default: the last]",
+    "A number or version listed by `nwx crawls versions`.  [default: the latest]",
 )
 
 
 @click.group("crawls")
 def crawls_command() -> None:
-    """Keep crawl specifications, and show which links they score highest.
+    """Manage crawl specifications, and show the links they score highest.
 
-    A crawl specification is a TOML or JSON file that says what a crawl is
-    about: seeds, keywords, entities, link rules, limits, weights. An archive
-    keeps each one that was added, with all its versions.
+    A crawl specification is a TOML or JSON file that describes a crawl: seeds, keywords,
+    entities, link rules, limits, weights. An archive stores each one that was added, with
+    all its versions.
     """
 
 
@@ -83,8 +83,8 @@ def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def add(settings: Settings, file: str, as_json: bool) -> None:
     """Add the crawl specification in FILE (- is standard input), or a new version of it.
 
-    It is kept under the name that it gives. All that is wrong with the file is
-    listed, and then nothing is added.
+    It is stored under the name given in it. If the file has errors, all are listed, and
+    nothing is added.
     """
     text, place = _read(file)
     with opened_archive(settings) as archive:
@@ -118,7 +118,7 @@ def _saved_words(saved: "StoredSpecification") -> str:
 def check_files(files: Sequence[str], as_json: bool) -> int:
     """Check crawl specifications without adding them.
 
-    The exit code is 1 if something is wrong.
+    The exit code is 1 if any has errors.
     """
     from nwx.errors import SpecificationError
     from nwx.steering.specifications.specification_files import read_specification
@@ -162,7 +162,7 @@ def _summary(specification: Any) -> str:
 @option.choice_of(
     "--format",
     ["toml", "json"],
-    "Write it anew, without comments.  [default: the text as it was added]",
+    "Print it in this format, without comments.  [default: the text as it was added]",
     into="form",
 )
 @click.pass_obj
@@ -182,7 +182,7 @@ def show_specification(settings: Settings, name: str, version: str, form: Any) -
 @option.JSON
 @click.pass_obj
 def list_versions(settings: Settings, name: str, as_json: bool) -> None:
-    """List all that was saved of a crawl specification, the last first."""
+    """List the versions of a crawl specification, the latest first."""
     with opened_archive(settings) as archive:
         found = archive.crawl_versions(name)
     if as_json:
@@ -200,7 +200,7 @@ def list_versions(settings: Settings, name: str, as_json: bool) -> None:
 @click.argument("version")
 @click.pass_obj
 def restore_crawl(settings: Settings, name: str, version: str) -> None:
-    """Make an earlier VERSION of a crawl specification the last one again."""
+    """Make an earlier VERSION of a crawl specification the latest one again."""
     with opened_archive(settings) as archive:
         click.echo(_saved_words(archive.restore_crawl(name, version)))
 
@@ -219,16 +219,15 @@ def remove(settings: Settings, name: str) -> None:
 @option.string("--host", "HOST", "List only the URLs of HOST.")
 @option.count("--limit", None, "Number of URLs.", default=20)
 @option.value(
-    "--offset", click.IntRange(0), None, "Leave out so many first.", default=0, show_default=False
+    "--offset", click.IntRange(0), None, "Skip the first N URLs.", default=0, show_default=False
 )
-@option.string("--version", "HASH", "Scores of this version.  [default: the last]")
+@option.string("--version", "HASH", "Scores of this version.  [default: the latest]")
 @option.JSON
 @click.pass_obj
 def links(settings: Settings, /, as_json: bool, **asked: Any) -> None:
     """List the linked URLs that a crawl scores highest, blacklisted ones at the end.
 
-    Each comes with the parts that made its relevance, and the page that links
-    to it.
+    Each is shown with the components of its relevance, and the page that links to it.
     """
     with opened_archive(settings) as archive:
         found, reason = archive.crawl_links(**asked)
@@ -255,7 +254,7 @@ def _print_link(link: "ScoredLink") -> None:
 @option.string(
     "--spec",
     "SPEC",
-    "Tell relevance by this specification: a TOML or JSON file, or a name in the archive.",
+    "Score relevance by this specification: a TOML or JSON file, or a name in the archive.",
     into="specification",
 )
 @option.JSON
@@ -266,14 +265,13 @@ def compare_command(
 ) -> None:
     """Compare two collections, or a collection with a crawl specification.
 
-    A is a collection, B another one, or a specification: the name of one in the
-    archive, or a TOML or JSON file. Captures, errors, duplicates and freshness are
-    counted for each collection, and what both have: URLs, hosts and documents. Where
-    playback was checked (`nwx check-playback`): scores, faults, missing resources,
-    and pages that play worse or better in B than in A. With a specification, how
-    relevant the documents are, and how the harvest rate went over time; documents
-    that were not analysed yet (`nwx steer`) are analysed for the answer, which
-    takes a while and is not kept.
+    A is a collection, B another one, or a specification: the name of one in the archive, or
+    a TOML or JSON file. Captures, errors, duplicates and freshness are counted for each
+    collection, and the URLs, hosts and documents in both. Where playback was checked (`nwx
+    check-playback`): scores, faults, missing resources, and pages that play worse or better
+    in B than in A. With a specification: the relevance of documents, and the harvest rate
+    over time; documents not yet analysed (`nwx steer`) are analysed for this report, which
+    takes a while and is not stored.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
         found = archive.compare(a, b, specification, progress)

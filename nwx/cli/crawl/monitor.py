@@ -85,7 +85,7 @@ class MonitorChoices:
             except ValueError as error:
                 raise UsageError(f"--alert-command cannot be read: {error}") from error
             if not arguments:
-                raise UsageError("--alert-command names no program")
+                raise UsageError("--alert-command is empty; name a program")
             found.append(AlertCommand(arguments))
         return found
 
@@ -145,7 +145,7 @@ class AlertLines:
             alert = now[key]
             place = f" {alert.host}:" if alert.host else ""
             if alert.cleared:
-                tell_problem(f"alert is over: {alert.kind}:{place} {alert.message}")
+                tell_problem(f"alert ended: {alert.kind}:{place} {alert.message}")
             else:
                 tell_problem(f"alert: {alert.kind}:{place} {alert.message}")
         self._told = set(now)
@@ -209,31 +209,29 @@ def watched_monitor(
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Folder whose disk must not get full, beside those of the log and of the archive.",
+    help="Folder whose disk space to monitor, in addition to those of the log and the archive.",
 )
 @option.value(
-    "--interval", option.Number(0.1, 3_600), "SECONDS", "Seconds between two looks.", default=5.0
+    "--interval", option.Number(0.1, 3_600), "SECONDS", "Seconds between two checks.", default=5.0
 )
-@option.flag("--once", "Look once, print the report, and exit.")
-@option.flag("--anew", "Forget what was counted before.")
+@option.flag("--once", "Check once, print the report, and exit.")
+@option.flag("--anew", "Discard earlier counts.")
 @option.flag("--json", "Print each report as a line of JSON.", into="as_json")
 @click.pass_obj
 def command(settings: Settings, /, **given: Any) -> int:
-    """Watch a crawl as it runs: sums by minute and host, and alerts.
+    """Monitor a running crawl: counts by minute and host, and alerts.
 
-    Counts what is new in the archive, whoever imports it, and with --crawl-log
-    what Heritrix logs: pages, bytes, errors, statuses, types, hosts, duplicates
-    and new documents. What both tell is counted once. Runs until Ctrl-C and goes
-    on where it was when it is started again, by NAME, with the same log: a crawl
-    with a specification, or any name. NAME is by default that of the collection.
+    Counts new captures in the archive, whoever imports them, and with --crawl-log those
+    that Heritrix logs: pages, bytes, errors, statuses, types, hosts, duplicates and new
+    documents. Captures in both are counted once. Runs until Ctrl-C; started again with the
+    same NAME and log, it resumes. NAME is that of a crawl specification, or any other; by
+    default that of the collection.
 
-    Hosts that access rules hide are left out of reports and alerts (not of
-    sums, nor of what a webhook or a command is told) unless nwx --unrestricted
-    is used.
+    Hosts hidden by access rules are left out of reports and alerts (but not of totals,
+    webhooks and commands) unless nwx --unrestricted is used.
 
-    Reports have the alerts. Where they are lines, alerts are also printed to
-    standard error when they begin and end. A webhook or a command is told once,
-    when one begins.
+    Reports include alerts. If they are lines, alerts are also printed to standard error
+    when they begin and end. A webhook or command is notified once, when an alert begins.
     """
     from nwx.quality.monitor.monitor import run_monitor
 

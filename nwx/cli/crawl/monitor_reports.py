@@ -104,7 +104,7 @@ def _hosts(report: MonitorReport) -> RenderableType:
     if hidden > 0:
         table.add_row(f"and {hidden:,} more")
     if report.hosts_are_bounded:
-        table.add_row("small hosts, summed up", *_host_numbers(report.other_hosts))
+        table.add_row("small hosts, combined", *_host_numbers(report.other_hosts))
     return table
 
 

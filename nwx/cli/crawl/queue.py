@@ -46,7 +46,7 @@ _OF_CRAWL = option.string("--crawl", "NAME", "Only of this crawl.  [default: all
 _URLS = option.option_set(
     click.argument("urls", nargs=-1, metavar="[URL]..."),
     option.string(
-        "--file", "FILE", "Also the URLs in FILE, one a line; - for standard input.", default=None
+        "--file", "FILE", "Also the URLs in FILE, one per line; - for standard input.", default=None
     ),
     option.string("--crawl", "NAME", "The name of the crawl.  [default: none]"),
 )
@@ -67,7 +67,7 @@ _URLS = option.option_set(
     default=1,
 )
 @option.whole_number(
-    "--pages-per-host", "N", "URLs leased of a host in a crawl whose specification says nothing."
+    "--pages-per-host", "N", "URLs leased of a host in a crawl whose specification sets no limit."
 )
 @TRUSTED_PROXIES
 @PROTECTION
@@ -96,7 +96,7 @@ def queue_command(
     settings: Settings = context.obj
     token = queue_token or settings.queue_token
     if not token:
-        raise UsageError("the queue is used with a token; set NWX_QUEUE_TOKEN or --queue-token")
+        raise UsageError("the queue needs a token; set NWX_QUEUE_TOKEN or --queue-token")
 
     def ready(address: str) -> None:
         click.echo(f"nwx serves the queue of {clean(settings.engine)} at {address}/urls", nl=False)
@@ -117,13 +117,13 @@ def queue_command(
 @_OF_CRAWL
 @option.string("--host", "HOST", "Only of this host.")
 @option.choice_of("--state", ["waiting", "leased", "done", "blacklisted"], "Only of this state.")
-@option.count("--limit", "N", "List so many URLs at most.")
+@option.count("--limit", "N", "List at most N URLs.")
 @option.JSON
 @click.pass_obj
 def list_urls(
     settings: Settings, crawl: str, host: str, state: str | None, limit: int | None, as_json: bool
 ) -> None:
-    """List the URLs of the queue in the order they came in.
+    """List the URLs of the queue in the order they were added.
 
     One line per URL: its priority, state and address. --json prints an object
     per line.
@@ -153,13 +153,13 @@ def _line(queued: "QueuedUrl", *, as_json: bool) -> str:
     default=0.5,
 )
 @option.string("--via", "URL", "The page that links to them.")
-@option.flag("--again", "Fetch those again that were fetched.")
+@option.flag("--again", "Also fetch URLs again that were fetched.")
 @option.JSON
 @click.pass_obj
 def add_urls(settings: Settings, /, **given: Any) -> None:
     """Add URLs, or change their priority.
 
-    URLs that are blacklisted stay so.
+    Blacklisted URLs stay blacklisted.
     """
     _put(settings, **given)
 
@@ -171,7 +171,7 @@ def add_urls(settings: Settings, /, **given: Any) -> None:
 def blacklist(settings: Settings, /, **given: Any) -> None:
     """Blacklist URLs.
 
-    They are not fetched, whatever is said of them later, unless they are lifted.
+    They are not fetched, even if added later, until the blacklisting is lifted.
     """
     _put(settings, priority=None, **given)
 
@@ -183,14 +183,14 @@ def blacklist(settings: Settings, /, **given: Any) -> None:
 def lift(settings: Settings, /, **given: Any) -> None:
     """Lift the blacklisting of URLs.
 
-    They have the priority again that they had.
+    Their earlier priority is restored.
     """
     _put(settings, priority=None, lifted=True, **given)
 
 
 def _given(urls: Sequence[str], file: str | None) -> Iterator[str]:
     if not urls and not file:
-        raise UsageError("there are no URLs; name some, or a file of them with --file")
+        raise UsageError("there are no URLs; name some, or a file with --file")
     yield from urls
     if file:
         yield from (line.strip() for line in _lines(file) if line.strip())
@@ -251,11 +251,10 @@ def print_counts(settings: Settings, crawl: str, as_json: bool) -> None:
 def deliver(
     settings: Settings, addresses: tuple[str, ...], queue_token: str, as_json: bool
 ) -> None:
-    """Send what waits in the outbox to its queues.
+    """Send the updates waiting in the outbox to their queues.
 
-    Steering does so while it runs; this sends what it left behind, to the
-    queues at these addresses or to all. A queue that is away is tried again
-    until Ctrl-C.
+    Steering does so while it runs; this sends the rest, to the queues at these addresses or
+    to all. An unreachable queue is retried until Ctrl-C.
     """
     with opened_archive(settings) as archive, suppress(KeyboardInterrupt):
         for address, report in archive.deliver(addresses, queue_token, lambda one: warn(str(one))):
@@ -270,8 +269,8 @@ def deliver(
 
 @queue_command.command("export")
 @option.string("--crawl", "NAME", "Only of this crawl.  [default: all]")
-@option.choice_of("--format", _FORMS, "What the crawler reads.", into="form", default="urls")
-@option.count("--limit", "N", "Number of URLs at most.  [default: 1000; all blacklisted ones]")
+@option.choice_of("--format", _FORMS, "Format that the crawler reads.", into="form", default="urls")
+@option.count("--limit", "N", "Maximum number of URLs.  [default: 1000; all blacklisted ones]")
 @option.value(
     "--min-priority",
     option.Number(0, 1),
@@ -279,17 +278,16 @@ def deliver(
     "Only URLs with this priority or a higher one.",
     default=0.0,
 )
-@option.flag("--take", "Note them as fetched: the next export has others.")
+@option.flag("--take", "Mark them as fetched, so that the next export has others.")
 @click.pass_obj
 def export_urls(
     settings: Settings, crawl: str, form: str, limit: int | None, min_priority: float, take: bool
 ) -> None:
     """Print waiting URLs as a seed file, the most relevant first.
 
-    Formats: urls (one per line, for wget and others), browsertrix and brozzler
-    (YAML: each page alone, no links are followed), heritrix-schedule (for the
-    action directory), heritrix-include (the blacklisted URLs, which Heritrix
-    then never fetches).
+    Formats: urls (one per line, for wget and others), browsertrix and brozzler (YAML: each
+    page alone, without following links), heritrix-schedule (for the action directory),
+    heritrix-include (the blacklisted URLs, which Heritrix then never fetches).
     """
     with opened_archive(settings) as archive:
         for line in archive.export_queue(crawl, form, limit, min_priority, take=take):
@@ -298,20 +296,20 @@ def export_urls(
 
 @click.command("due")
 @option.string(
-    "--since", "SPAN|DATE", "What was not captured for so long (12h, 30d, 8w, 1y), or since a date."
+    "--since", "SPAN|DATE", "URLs not captured for this time (12h, 30d, 8w, 1y), or since a date."
 )
 @option.string(
     "--spec",
     "NAME",
-    "Intervals, rules and collection of this crawl specification: a name or a file.",
+    "Use intervals, rules and collection of this crawl specification: a name or a file.",
     into="spec",
 )
 @option.string("--collection", "NAME", "Only of this collection.")
-@option.string("--at", "DATE", "What is due then.  [default: now]")
+@option.string("--at", "DATE", "URLs due at this date.  [default: now]")
 @option.above_zero("--shortest", "DAYS", "The shortest interval that is estimated.", default=1.0)
 @option.above_zero("--longest", "DAYS", "The longest interval that is estimated.", default=365.0)
-@option.count("--limit", "N", "So many URLs at most.")
-@option.flag("--queue", "Put them into the crawler's queue.", into="into_queue")
+@option.count("--limit", "N", "Maximum number of URLs.")
+@option.flag("--queue", "Add them to the crawler's queue.", into="into_queue")
 @option.flag("--json", "Print a JSON object per URL.", into="as_json")
 @option.QUIET
 @click.pass_obj
@@ -320,10 +318,10 @@ def due_command(
 ) -> None:
     """List URLs that are due to be captured again, most overdue first.
 
-    A URL is due when its newest capture is older than its interval: --since, or
-    that of the specification, or else the time between two changes as its
-    captures show them. --queue has the crawler fetch them again: the URLs wait in
-    the queue of the archive, or in the outbox for the queue of the specification.
+    A URL is due when its newest capture is older than its interval: --since, or that of the
+    specification, or else the time between two changes, estimated from its captures.
+    --queue adds the URLs to the queue of the archive, or to the outbox for the queue of the
+    specification.
     """
 
     def show(one: "DueUrl") -> None:
@@ -348,7 +346,7 @@ def warn_left_out(urls: int) -> None:
     """Print the number of URLs that were not put into a queue."""
     if urls:
         were = "was" if urls == 1 else "were"
-        warn(f"{counted(urls, 'URL')} that no queue takes {were} left out")
+        warn(f"{counted(urls, 'URL')} that cannot be queued {were} left out")
 
 
 def _due_line(due: "DueUrl") -> str:

@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 @LISTEN_PORT
 @SERVER_WORKERS
 @option.whole_number(
-    "--threads", None, "Queries that each process answers at the same time.", default=8, least=2
+    "--threads",
+    None,
+    "Number of queries that each process handles at the same time.",
+    default=8,
+    least=2,
 )
 @option.string(
     "--replay-url",
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
 @option.repeated(
     "--cdx-origin",
     "ORIGIN",
-    "Let pages of this origin read answers, as https://replay.example; * for all.",
+    "Let pages of this origin read responses, such as https://replay.example; * for all.",
     into="origins",
 )
 @TRUSTED_PROXIES
@@ -61,7 +65,7 @@ if TYPE_CHECKING:
     into="primaries",
 )
 @option.seconds(
-    "--update-interval", "Time between questions to primaries.", "interval", default=10, least=0.1
+    "--update-interval", "Time between two polls of primaries.", "interval", default=10, least=0.1
 )
 @REDIS
 @click.pass_obj
@@ -117,14 +121,16 @@ def cdx_server_command(
 )
 @option.string("--cdx-token", "TEXT", "Token that clients log in with (AUTH).  [NWX_CDX_TOKEN]")
 @DEDUP
-@option.string("--from", "URL", "Take over what redis://HOST:PORT/N holds, and end.", into="from_")
 @option.string(
-    "--to", "URL", "Write keys, and originals of the archive, to redis://HOST:PORT/N, and end."
+    "--from", "URL", "Import the contents of redis://HOST:PORT/N, and exit.", into="from_"
+)
+@option.string(
+    "--to", "URL", "Export keys, and originals of the archive, to redis://HOST:PORT/N, and exit."
 )
 @option.choice_of(
     "--keep-scope",
     DEDUP_SCOPES,
-    "Keep the scope of the collections of --database, or else of the archive, and end.",
+    "Store the scope of the collections of --database, or else of the archive, and exit.",
 )
 @click.pass_obj
 def dedup_server_command(
@@ -138,11 +144,11 @@ def dedup_server_command(
     keep_scope: str | None,
     **given: Any,
 ) -> None:
-    """Answer crawlers that deduplicate by Redis' protocol, as Browsertrix does.
+    """Serve crawlers that deduplicate by the Redis protocol, like Browsertrix.
 
-    Runs until Ctrl-C. The archive answers what it holds; what crawlers write is kept in dedup.db,
-    in the folder of the archive, and is on disk before it is acknowledged. --from and --to copy
-    database N of a Redis or Kvrocks; a copy that was stopped is done again.
+    Runs until Ctrl-C. Answers come from the archive and from what crawlers write, which is
+    stored in dedup.db, in the folder of the archive, before it is acknowledged. --from and
+    --to copy database N of a Redis or Kvrocks; run an interrupted copy again.
     """
     from webapp.server.redis_server import serve_redis
 

@@ -32,25 +32,27 @@ _SUFFIXES = (".svg", ".png")
 @option.string(
     "--simulate",
     "COLLECTION",
-    "Crawl this collection in place of the web, and send nothing.",
+    "Crawl this collection instead of the web, and send nothing.",
     into="simulated",
     default=None,
 )
 @option.count(
-    "--budget", "N", "With --simulate: pages to fetch.  [default: a quarter of those within reach]"
+    "--budget",
+    "N",
+    "With --simulate: number of pages to fetch.  [default: a quarter of those within reach]",
 )
 @option.file_path(
     "--chart", "With --simulate: draw the harvest rates into this file, .svg or .png."
 )
 @option.file_path(
-    "--judged", "With --simulate: a file of pages with a URL and a grade a line, 0: not relevant."
+    "--judged", "With --simulate: a file with a URL and a grade per line; 0 is not relevant."
 )
 @option.repeated(
     "--like",
     "URL|FILE",
-    "An example: SPEC gets the words that distinguish it from the archive; repeatable.",
+    "An example, whose distinctive words are added to SPEC; repeatable.",
 )
-@option.count("--jobs", "N", "Processes that analyse (default: CPUs).")
+@option.count("--jobs", "N", "Number of processes (default: CPUs).")
 @option.above_zero(
     "--item-seconds", None, "Processor time for the analysis of one page, in seconds.", default=20.0
 )
@@ -72,12 +74,11 @@ def steer_command(
 ) -> int:
     """Analyse pages by a crawl specification, and send links to the queue.
 
-    SPEC is a TOML or JSON file, or the name of a specification in the archive.
-    Each page of the archive is analysed once for each version of the specification: it and
-    the links on it get scores, and links that are relevant enough, or
-    blacklisted, are sent to the crawler's queue. Pages that an import with
-    --steer left are analysed now. An interrupted run is resumed by the same
-    command.
+    SPEC is a TOML or JSON file, or the name of a specification in the archive. Each page of
+    the archive is analysed once for each version of the specification: it and the links on
+    it get scores, and links that are relevant enough, or blacklisted, are sent to the
+    crawler's queue. Pages left by an import with --steer are analysed too. Run again to
+    resume an interrupted run.
 
     With --simulate, the pages and links of a collection are crawled as if they
     were the web: breadth first, steered by SPEC, and by an oracle that knows the
@@ -111,7 +112,7 @@ def steer_command(
     elif not quiet:
         click.echo(steering_summary(report))
     if report.interrupted:
-        warn("stopped; run the same command again to go on")
+        warn("stopped; run the same command again to resume")
     return 128 + received[0] if received else 0
 
 
@@ -121,7 +122,9 @@ def _check_simulation(collection: str | None, chart: Path | None, **others: Any)
     if collection is None and name:
         raise UsageError(f"--{name} needs --simulate COLLECTION")
     if chart is not None and chart.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"{chart} is no name for a chart; end it in {' or '.join(_SUFFIXES)}")
+        raise UsageError(
+            f"{chart} is not a chart file; its name must end in {' or '.join(_SUFFIXES)}"
+        )
 
 
 def _print_simulated(
@@ -165,17 +168,21 @@ def _draw(report: "SimulationReport", path: Path) -> None:
     "Address of a queue elsewhere; its token is in NWX_QUEUE_TOKEN.  [default: the archive's]",
 )
 @option.value(
-    "--ahead", click.IntRange(1, 1000), None, "URLs that Heritrix has at a time.", default=25
+    "--ahead",
+    click.IntRange(1, 1000),
+    None,
+    "Number of URLs given to Heritrix at a time.",
+    default=25,
 )
 @option.value(
     "--lease",
     option.Number(60, 86_400),
     "SECONDS",
-    "Time after which a URL that was not fetched is given again.",
+    "Time after which an unfetched URL is given out again.",
     into="lease_seconds",
     default=3600.0,
 )
-@option.seconds("--interval", "Time between two looks at the job.", default=2.0, least=0.1)
+@option.seconds("--interval", "Time between two checks of the job.", default=2.0, least=0.1)
 @option.flag("--json", "Print counts as JSON lines.", into="as_json")
 @click.pass_obj
 def heritrix_command(
@@ -190,12 +197,11 @@ def heritrix_command(
 ) -> int:
     """Feed a Heritrix job from the crawler's queue.
 
-    JOB is the folder of a job of Heritrix 3, with its crawler-beans.cxml. It
-    gets the most relevant URLs first. Runs until Ctrl-C; the job may be
-    launched, ended and launched again meanwhile. URLs go to the job's action
-    directory. When its log says that they were fetched, they are noted as
-    done in the queue, and more follow. The job must not follow links by
-    itself: docs/steering.md has the settings.
+    JOB is the folder of a job of Heritrix 3, with its crawler-beans.cxml. It gets the most
+    relevant URLs first. Runs until Ctrl-C; the job may be stopped and relaunched meanwhile.
+    URLs are written to the job's action directory. When its log shows that they were
+    fetched, they are marked as done in the queue, and more follow. The job must not follow
+    links by itself: docs/steering.md has the settings.
     """
     from nwx.steering.adapters.heritrix_feed import FeedOptions
 

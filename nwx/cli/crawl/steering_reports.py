@@ -62,7 +62,7 @@ analysis_options = option.option_set(
         "--spam-hosts",
         click.Path(exists=True, dir_okay=False),
         "FILE",
-        "Hosts whose links are never followed, one a line.",
+        "Hosts whose links are never followed, one per line.",
     ),
     option.flag("--triples", "Store what analysed pages state as triples."),
 )
@@ -113,7 +113,7 @@ def print_steering_errors(report: "SteeringReport") -> None:
     if report.stopped:
         warn(
             f"the analysis ended early: {clean(report.stopped)};"
-            f" `nwx steer {clean(report.crawl)}` goes on"
+            f" `nwx steer {clean(report.crawl)}` resumes it"
         )
 
 

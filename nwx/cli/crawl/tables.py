@@ -118,7 +118,7 @@ def _print_changes(comparison: CollectionComparison, changes: QualityChanges) ->
     a, b = clean(comparison.a.name), clean(comparison.b.name)
     click.echo(
         f"Of {changes.both:,} pages checked in both, {changes.worse:,} play worse in {b} than in"
-        f" {a}, {changes.better:,} better, {changes.same:,} alike."
+        f" {a}, {changes.better:,} better, {changes.same:,} the same."
     )
     table = number_table("page", a, b)
     for page in (*changes.worst[:_CHANGES_SHOWN], *changes.best[:_CHANGES_SHOWN]):
@@ -229,11 +229,11 @@ def print_simulation(report: SimulationReport) -> None:
     if report.judged:
         _print_precision(report.judged)
     for seed in report.missing_seeds:
-        warn(f"no page of {where} is at the seed {clean(seed)}")
+        warn(f"the seed {clean(seed)} is not in {where}")
     if report.from_index:
         warn(
-            f"{counted(report.from_index, 'page')} analysed by the text of the index, without"
-            " what is near links: the records cannot be read"
+            f"{counted(report.from_index, 'page')} analysed from the indexed text, without the"
+            " text around links: the records cannot be read"
         )
     if report.unreadable:
         warn(f"{counted(report.unreadable, 'page')} cannot be read")

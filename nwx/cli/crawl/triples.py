@@ -25,31 +25,29 @@ _FORMS = ("table", "json", "xml", "csv", "tsv", "ttl", "nt", "rdf")
 def command() -> None:
     """Build, export and query the facts that pages state, as RDF triples.
 
-    Facts come from JSON-LD, microdata, OpenGraph and Dublin Core of pages, and
-    from the entities that analysis found. Each is in a graph named by its
-    capture, with source and date. The store is the folder `triples` in the
-    archive, or what NWX_TRIPLES names: another folder, or the address of a
-    SPARQL 1.1 server's updates (NWX_TRIPLES_QUERY: that of its queries).
+    Facts come from JSON-LD, microdata, OpenGraph and Dublin Core of pages, and from the
+    entities that analysis found. Each is in a graph named by its capture, with source and
+    date. The store is the folder `triples` in the archive, or NWX_TRIPLES: another folder,
+    or the update address of a SPARQL 1.1 server (NWX_TRIPLES_QUERY: its query address).
     """
 
 
 @command.command("build")
 @option.string("--collection", "NAME", "Read the pages of this collection.")
-@option.flag("--names", "Find names in the text of pages too.")
+@option.flag("--names", "Also find names in the text of pages.")
 @option.string("--nlp", "spacy:MODEL", "Find names by a spaCy model.")
 @option.value(
     "--places",
     click.Path(path_type=Path, exists=True, dir_okay=False),
     "FILE",
-    "Find names, and these places: one a line, or a table of GeoNames.",
+    "Find names, and these places: one per line, or a table of GeoNames.",
 )
 @option.JSON_REPORT
 @click.pass_obj
 def build(settings: Settings, /, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Store what pages state, and the entities that analysis found in them.
+    """Store facts that pages state, and entities that analysis found in them.
 
-    Pages that are in the store are not read again. An interrupted build is
-    continued by the next.
+    Pages already in the store are not read again. Run again to resume an interrupted build.
     """
     with (
         opened_archive(settings) as archive,
@@ -72,7 +70,7 @@ def _print_report(report: "TriplesReport", *, quiet: bool) -> None:
     if not quiet:
         click.echo(triples_words(report))
     if report.interrupted:
-        warn("stopped; run the same command again to go on")
+        warn("stopped; run the same command again to resume")
 
 
 def triples_words(report: "TriplesReport") -> str:
@@ -110,7 +108,7 @@ def export(settings: Settings, /, file: Path) -> None:
     default="table",
 )
 @option.above_zero("--seconds", None, "Time limit.", default=300.0)
-@option.count("--rows", None, "Most rows.", default=1_000_000)
+@option.count("--rows", None, "Maximum number of rows.", default=1_000_000)
 @click.pass_obj
 def answer_query(
     settings: Settings,
@@ -123,8 +121,8 @@ def answer_query(
 ) -> None:
     """Answer a SPARQL 1.1 query.
 
-    All graphs are one for a query without GRAPH, FROM and FROM NAMED.
-    Updates and SERVICE are refused.
+    A query without GRAPH, FROM and FROM NAMED covers all graphs. Updates and SERVICE are
+    refused.
     """
     from nwx.cli.crawl.tables import answer_text
     from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery

@@ -67,20 +67,20 @@ def add_dates_command(
 ) -> int:
     """Add the dates in exclusion lists to an archive.
 
-    LISTS have lines `date digest url` or `url digest date`, as dedup-cdx and
-    revisits write them, or are CDX or CDXJ files; plain, gzip or zstd; - is
-    standard input. Each line gives a date at which a URL and digest was
-    captured. Known dates change nothing. Dates without a document are kept
-    until the document is imported (`nwx dates orphans` lists them).
+    LISTS have lines `date digest url` or `url digest date`, as dedup-cdx and revisits write
+    them, or are CDX or CDXJ files; plain, gzip or zstd; - is standard input. Each line
+    gives a date at which a URL and digest was captured. Known dates are ignored. Dates
+    without a document are kept until the document is imported (`nwx dates orphans` lists
+    them).
 
     With --build a dates index is built from the indices of --from and from
     LISTS, and replaces the one of that name. An INDEX is an index of the
     archive by its name (`main` is its own), a folder (with a slash in its
     name), or an index on the archive's server.
 
-    The form of NutchWAX works too: if the first argument is an archive (a
-    folder, or the address of a search server), the arguments are
-    KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST.
+    The syntax of NutchWAX also works: if the first argument is an archive (a folder, or the
+    address of a search server), the arguments are KEY-INDEX [SOURCE-INDEX]... DEST-INDEX
+    LIST.
     """
     from nwx.dedup.sorted_input import is_archive
 
@@ -111,7 +111,7 @@ def _lists(
     from nwx.dedup.added_dates import DatesLists
 
     if tmp is not None and not tmp.is_dir():
-        raise UsageError(f"--tmp {tmp} is no folder")
+        raise UsageError(f"--tmp {tmp} is not a folder")
     held = [replace(source, held=True) for source in sources_of(lists, fields)]
     return DatesLists(held, collection, tmp, strict)
 
@@ -121,22 +121,22 @@ def _check_original(
 ) -> None:
     if len(arguments) < _LEAST_OF_ORIGINAL:
         raise UsageError(
-            f"{arguments[0]} is an archive, and then a new index and a list are needed: "
-            f"KEY-INDEX [SOURCE-INDEX]... DEST-INDEX LIST; to add to it, say --engine before"
-            f" the command, or NWX_ENGINE"
+            f"{arguments[0]} is an archive, so a new index and a list are needed: KEY-INDEX"
+            " [SOURCE-INDEX]... DEST-INDEX LIST; to add to it, use --engine before the command, or"
+            " NWX_ENGINE"
         )
     if build or sources or into != MAIN_DATES:
         raise UsageError(
-            f"{arguments[0]} is an archive: the arguments name the indices, "
-            f"--build, --from and --into cannot"
+            f"{arguments[0]} is an archive, so the arguments name the indices; leave out --build,"
+            " --from and --into"
         )
 
 
 def _check(build: str | None, sources: tuple[str, ...], into: str, *, documents_only: bool) -> None:
     if build and into != MAIN_DATES:
-        raise UsageError("--build makes an index, --into adds to one; choose")
+        raise UsageError("--build creates an index, --into adds to one; use one of them")
     if not build and (sources or documents_only):
-        raise UsageError("--from and --documents-only say how to --build an index; name it")
+        raise UsageError("--from and --documents-only need --build NAME")
 
 
 def _main_of(place: str, archive: str) -> str:
@@ -166,7 +166,7 @@ def _words(report: "DatesReport", built: str) -> str:
         (report.orphans, "key", "without a document"),
         (report.left_out, "key", "left out"),
         (report.purged, "date", "purged and left out"),
-        (lists.not_captures, "line", "of records that are no captures"),
+        (lists.not_captures, "line", "of records that are not captures"),
         (lists.without_digest, "line", "without a digest"),
         (lists.problems_total, "line", "that cannot be read"),
     ):
@@ -179,9 +179,9 @@ def _words(report: "DatesReport", built: str) -> str:
 def dates_command() -> None:
     """List, attach and detach dates indices.
 
-    An archive has its own dates index, `main`, and other dates indices can be
-    attached to it: every search, filter, count and page then uses their dates
-    too. No document is written again.
+    An archive has its own dates index, `main`, and other dates indices can be attached to
+    it: every search, filter, count and page then uses their dates too. Documents are not
+    rewritten.
     """
 
 
@@ -224,9 +224,8 @@ def _print_indices(indices: list[NamedDates]) -> None:
 def attach(settings: Settings, name: str, place: str) -> None:
     """Attach a dates index under NAME.
 
-    PLACE is a folder (a dates index, or an archive, whose own dates are used),
-    or an index on the archive's server. Without PLACE, it is the index
-    of that name that the archive already has.
+    PLACE is a folder (a dates index, or an archive, whose own dates are used), or an index
+    on the archive's server. Without PLACE, it is the archive's existing index of that name.
     """
     with opened_archive(settings) as archive:
         archive.attach_dates(name, place)
@@ -245,7 +244,7 @@ def detach(settings: Settings, name: str) -> None:
 @click.argument("name")
 @click.pass_obj
 def drop(settings: Settings, name: str) -> None:
-    """Detach a dates index that the archive made, and delete it."""
+    """Detach a dates index created by the archive, and delete it."""
     with opened_archive(settings) as archive:
         archive.detach_dates(name, drop=True)
 

@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 _ALGORITHM = option.choice_of(
     "--algorithm",
     FURTHER_ALGORITHMS,
-    "Take the digests of archives by this algorithm, where they are known.",
+    "Use digests of this algorithm from archives, where known.",
 )
 
 
 @click.group("digests")
 def digests_command() -> None:
-    """Exchange digests of payloads, and compare what two archives hold."""
+    """Exchange payload digests, and compare the payloads of two archives."""
 
 
 @digests_command.command("export")
 @click.argument("out", type=option.FILE)
 @click.argument("files", nargs=-1)
-@option.flag("--filter", "Write a Bloom filter in place of the list.", into="filtered")
+@option.flag("--filter", "Write a Bloom filter instead of the list.", into="filtered")
 @option.value(
     "--rate",
     option.Number(0, 0.5, min_open=True, max_open=True),
     "SHARE",
-    "Share of foreign digests that the filter takes for its own.",
+    "False-positive rate of the filter.",
     default=0.001,
 )
 @_ALGORITHM
@@ -65,9 +65,9 @@ def export_list(
 ) -> int:
     """Write the distinct payload digests of the archive, or of CDX files, to OUT.
 
-    OUT has a sorted line `digest bytes` for each payload; bytes is the length
-    of its record. A filter tells of a given digest whether it is among them; it
-    cannot be listed. What access rules hide is left out.
+    OUT has a line `digest bytes` for each payload, sorted; bytes is the length of its
+    record. A filter can test for a given digest, but not list its digests. Captures hidden
+    by access rules are left out.
     """
     sources = sources_of(files, fields) if files else ()
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
@@ -98,7 +98,7 @@ def _unknown(count: int) -> str:
 def compare_places(
     settings: Settings, first: str, second: str, algorithm: str | None, as_json: bool
 ) -> None:
-    """Count the payloads that FIRST and SECOND, by default the archive, share.
+    """Count the payloads in both FIRST and SECOND, by default the archive.
 
     Each is an archive (a folder, or the address of a search server), a CDX
     file, or a file of `nwx digests export`; one of them may be a filter.
@@ -111,7 +111,7 @@ def compare_places(
         return
     click.echo(f"{counted(found.common, 'digest')} in common")
     if rate := found.false_positive_rate:
-        warn(f"of the filter's answers, {rate:g} of what it does not hold are wrong")
+        warn(f"false-positive rate of the filter: {rate:g}")
     for side in (found.first, found.second):
         click.echo(_side(side))
 
@@ -128,12 +128,12 @@ def _side(side: "SideOfComparison") -> str:
 @option.JSON_REPORT
 @click.pass_obj
 def add_digests_command(settings: Settings, jobs: int | None, as_json: bool, quiet: bool) -> int:
-    """Keep a SHA-256 of each payload beside its SHA-1, so that either finds it.
+    """Add a SHA-256 to the SHA-1 of each payload, so that either finds it.
 
-    Reads the imported files once, and keeps a SHA-1 of payloads with a SHA-256.
-    A stopped run is resumed where it stopped; later imports keep both digests
-    (`nwx import --digests none` ends that). A payload whose own digest is not
-    that of its bytes gets none. The exit code is 1 if a file cannot be read.
+    Reads the imported files once; payloads with a SHA-256 get a SHA-1. Run again to resume
+    a stopped run. Later imports store both digests (until `nwx import --digests none`). A
+    payload that does not match its own digest gets none. The exit code is 1 if a file
+    cannot be read.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as progress:
         report = archive.add_digests(jobs, progress)

@@ -56,9 +56,8 @@ def dedup_cdx_command(
     values of the input. `nwx import -e` leaves out the captures on it, and
     `add-dates` adds their dates.
 
-    All captures of a URL and digest are compared, in whatever files they are.
-    Lines that cannot be read are reported and skipped; lines without a digest
-    are never duplicates.
+    Captures of a URL and digest are compared across all files. Lines that cannot be read
+    are reported and skipped; lines without a digest are never duplicates.
     """
     from nwx.cdx.inputs import CdxSource
     from nwx.dedup.duplicates import find_duplicates
@@ -136,7 +135,7 @@ _LEFT_SHOWN = 20
 @option.repeated(
     "-e --exclude",
     "LIST",
-    "List of duplicates, as dedup-cdx and revisits write it.",
+    "List of duplicates, as written by dedup-cdx and revisits.",
     into="lists",
     required=True,
 )
@@ -154,13 +153,12 @@ def dedup_warc_command(
 ) -> int:
     """Rewrite WARC files with revisit records in place of duplicates.
 
-    FILES are local WARC files, plain or with a gzip member for each record. A
-    capture on LIST becomes a WARC 1.1 revisit record with its HTTP header if
-    its payload was read and is the same as that of an earlier capture in FILES;
-    every other byte is copied. Before a new file appears, it is read again and
-    the payload of each record is compared with the old file. The old files are
-    not changed. A run that was stopped goes on when the same command is given
-    again.
+    FILES are local WARC files, plain or with a gzip member for each record. A capture on
+    LIST becomes a WARC 1.1 revisit record with its HTTP header if its payload was read and
+    is the same as that of an earlier capture in FILES; every other byte is copied. Before a
+    new file appears, it is read again and the payload of each record is compared with the
+    old file. The old files are not changed. Run the same command again to resume a stopped
+    run.
     """
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.dedup.warc_rewrite import rewrite
@@ -190,7 +188,7 @@ def _sources(files: Sequence[str]) -> "list[ArchiveSource]":
     from nwx.warc.sources import expand
 
     if not files:
-        raise UsageError("there is nothing to write anew; name WARC files or folders")
+        raise UsageError("there is nothing to rewrite; name WARC files or folders")
     sources = []
     for found in expand(files):
         if isinstance(found, ReadError):
@@ -218,9 +216,9 @@ def _report(done: "Sequence[Rewritten]", never_met: int) -> dict[str, object]:
 def _print_report(done: "Sequence[Rewritten]", never_met: int, *, quiet: bool) -> None:
     left = [error for one in done for error in one.left]
     for error in left[:_LEFT_SHOWN]:
-        warn(f"{clean(error.file)} at {error.offset}: left as it is: {clean(error.message)}")
+        warn(f"{clean(error.file)} at {error.offset}: left unchanged: {clean(error.message)}")
     if len(left) > _LEFT_SHOWN:
-        warn(f"and {len(left) - _LEFT_SHOWN} more left as they are")
+        warn(f"… and {len(left) - _LEFT_SHOWN} more left unchanged")
     if quiet:
         return
     before, after = (sum(one.bytes_before for one in done), sum(one.bytes_after for one in done))
@@ -230,7 +228,7 @@ def _print_report(done: "Sequence[Rewritten]", never_met: int, *, quiet: bool) -
         f"{counted(len(done), 'file')},"
         f" {counted(sum(one.revisits for one in done), 'duplicate')} became revisits,"
         + (f" {already} were revisits before," if already else "")
-        + f" {len(left)} were left as they are;"
+        + f" {len(left)} were left unchanged;"
         f" {counted(never_met, 'line')} of the lists matched no capture\n"
         f"{size_words(before)} became {size_words(after)}:"
         f" {size_words(abs(before - after))} {change}"

@@ -28,7 +28,7 @@ def loaded(lists: tuple[str, ...], *, strict: bool, quiet: bool) -> Iterator[Exc
     with excluded:
         problems = [place_and_message(problem) for problem in excluded.problems[:_SHOWN]]
         if problems and strict:
-            raise CdxError(f"{problems[0]}; with --strict nothing is imported then")
+            raise CdxError(f"{problems[0]}; nothing is imported because of --strict")
         for problem in problems:
             warn(problem)
         more = excluded.problems_total - len(problems)
@@ -46,11 +46,11 @@ def tell_unmet(
     if quiet or not report.unmet:
         return
     for line in islice(excluded.unmet(), _SHOWN):
-        warn(f"never met: {clean(format_cdx(line, DATE_FIRST))}")
+        warn(f"matched no capture: {clean(format_cdx(line, DATE_FIRST))}")
     more = report.unmet - _SHOWN
     if more > 0:
         where = f"{file} lists them" if file else "--unmet FILE lists them"
-        warn(f"… and {counted(more, 'more entry')} never met; {where}")
+        warn(f"… and {counted(more, 'more entry')} that matched no capture; {where}")
 
 
 def _write(excluded: ExclusionList, file: Path) -> None:
@@ -65,7 +65,7 @@ def summary(report: ExclusionReport) -> str:
     before = f" ({report.met_before:,} by an earlier import)" if report.met_before else ""
     unread = report.problems_total
     return (
-        f"{counted(report.entries, 'entry')} on the exclusion list, {report.met:,} met{before},"
-        f" {report.unmet:,} never met"
+        f"{counted(report.entries, 'entry')} on the exclusion list, {report.met:,}"
+        f" matched{before}, {report.unmet:,} not matched"
         + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
     )

@@ -50,7 +50,7 @@ class Size(click.ParamType[int]):
             return value
         found = _SIZE.fullmatch(str(value).strip())
         if found is None:
-            self.fail(f"{value!r} is no size; write 500, 10K, 2M or 1.5G", param, ctx)
+            self.fail(f"{value!r} is not a size; write 500, 10K, 2M or 1.5G", param, ctx)
         return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
@@ -98,7 +98,7 @@ def sources_of(files: tuple[str, ...], fields: str | None) -> "list[CdxSource]":
     if not files:
         raise UsageError("there is nothing to read; name CDX files, or - for standard input")
     if files.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input (-) can be read once only")
+        raise UsageError("standard input (-) can be read only once")
     layout = layout_of(fields)
     return [CdxSource(file, layout, name=_shown(file)) for file in files]
 
@@ -111,7 +111,7 @@ def layout_of(fields: str | None) -> "Layout | None":
         return None
     letters = re.sub(r"[\s,]", "", fields).removeprefix("CDX")
     if not (letters.isascii() and letters.isalpha()):
-        raise UsageError(f"--fields {fields!r}: one letter a field is needed, like NbamskrMSVg")
+        raise UsageError(f"--fields {fields!r}: use one letter per field, like NbamskrMSVg")
     layout = Layout(letters)
     try:
         require_fields(layout)
@@ -127,9 +127,9 @@ def _shown(file: str) -> str:
 def resources_of(memory: int, tmp: Path | None, jobs: int | None) -> Resources:
     """Return the resources; raises UsageError if memory is too low or the folder is missing."""
     if memory < _LEAST_MEMORY_BYTES:
-        raise UsageError(f"--memory {size_words(memory)} is too little; 64M are needed")
+        raise UsageError(f"--memory {size_words(memory)} is too little; use at least 64M")
     if tmp is not None and not tmp.is_dir():
-        raise UsageError(f"--tmp {tmp} is no folder")
+        raise UsageError(f"--tmp {tmp} is not a folder")
     return Resources(memory, tmp, jobs)
 
 
@@ -227,7 +227,7 @@ def _counts(report: "DedupReport", noun: str) -> str:
     counts.append(counted(report.duplicates, noun.removesuffix("s")))
     for count, words in (
         (report.spared, "of the same second as the one kept"),
-        (report.not_captures, "of records that are no captures"),
+        (report.not_captures, "of records that are not captures"),
         (report.without_digest, "without a digest"),
         (report.filtered, "left out"),
         (report.problems_total, "that cannot be read"),
@@ -282,7 +282,8 @@ dedup_options = option.option_set(
     option.choice_of(
         "--keep",
         Keep,
-        "Which capture of a key is not listed; `original`: the oldest that is not a revisit.",
+        "Which capture of a key is kept, and not listed; `original`: the oldest that is not a"
+        " revisit.",
         default=Keep.OLDEST,
     ),
     option.choice_of(
@@ -295,7 +296,7 @@ dedup_options = option.option_set(
     option.repeated(
         "--against",
         "PLACE",
-        help="List also what is held already: by a CDX file, a list, or an archive"
+        help="Also list captures already held by a CDX file, a list, or an archive"
         " (a folder, or the address of a search server).",
     ),
 )

@@ -48,7 +48,10 @@ _WORDS = {
     default=Key.URL_DIGEST,
 )
 @option.string(
-    "--held", "FILE", "Also count the payloads in FILE of `nwx digests export`.", default=None
+    "--held",
+    "FILE",
+    "Also count captures with a payload in FILE, written by `nwx digests export`.",
+    default=None,
 )
 @FIELDS_OPTION
 @option.JSON
@@ -72,13 +75,12 @@ def command(
 ) -> int:
     """Estimate what deduplication would have saved, from CDX files.
 
-    FILES are read as by dedup-cdx. Three policies are compared: a duplicate has
-    the same digest and the same URL; the same digest and urlkey; or the same
-    digest at any URL. The saving is the length of the duplicates' records minus
-    the length of the revisit records that would replace them. Revisits that are
-    already in FILES are counted separately. With --held the captures whose
-    payload the list or filter FILE has are counted too: what importing saves
-    where these digests come from.
+    FILES are read as by dedup-cdx. Three policies are compared: a duplicate has the same
+    digest and the same URL; the same digest and urlkey; or the same digest at any URL. The
+    saving is the length of the duplicates' records minus the length of the revisit records
+    that would replace them. Revisits that are already in FILES are counted separately. With
+    --held, captures whose payload is in the list or filter FILE are also counted: the
+    saving of an import into the archive of these digests.
     """
     from nwx.dedup.duplicates import measure_savings
 
@@ -183,12 +185,12 @@ def _print(report: "SavingsReport", by: Key, *, is_filtered: bool) -> None:
         click.echo(f"the record length of {counted(report.without_length, 'capture')} is not known")
     if report.reading.not_captures:
         click.echo(
-            f"{counted(report.reading.not_captures, 'line')} of records that are no captures"
+            f"{counted(report.reading.not_captures, 'line')} of records that are not captures"
         )
     if held := report.held:
         chance = f", {held.false_positive_rate:g} of the others" if held.false_positive_rate else ""
         click.echo(
-            f"payload held already: {counted(held.captures, 'capture')}"
+            f"payload already held: {counted(held.captures, 'capture')}"
             f" ({_share(held.captures, report.count)}{chance}),"
             f" {size_words(report.net_of(held.captures, held.bytes))} saved"
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PROBLEMS_SHOWN = 20
 _NAMES = ("facets", "links", "pictures", "triples", "vectors", "all")
 
-_ANEW = option.flag("--anew", "Build all again, not only what was stored since.")
+_ANEW = option.flag("--anew", "Rebuild everything, not only what changed.")
 _WORKERS = option.count("--workers", "N", "Number of processes (default: CPUs).")
 
 
@@ -37,15 +37,13 @@ def build_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Bring facets, links, pictures, triples and vectors up to date.
+    """Build or update facets, links, pictures, triples and vectors.
 
-    NAME is facets, links, pictures, triples or vectors; all is the first four.
-    Without NAME facets, links and pictures are built that never were, or that
-    captures were added to since; vectors if they were built before. Questions are
-    answered from the previous build until the new one is complete. If
-    interrupted, run the same command again to resume.
-    build-facets, invert-links, build-pictures and `triples build` have more
-    options.
+    NAME is facets, links, pictures, triples or vectors; all is the first four. Without
+    NAME, those of facets, links and pictures that are missing or out of date are built;
+    vectors if they were built before. Queries are answered from the previous build until
+    the new one is complete. If interrupted, run the same command again to resume.
+    build-facets, invert-links, build-pictures and `triples build` have more options.
     """
     with opened_archive(with_embedder(settings, embedder)) as archive:
         asked = _NAMES[:-2] if "all" in names else tuple(dict.fromkeys(names))
@@ -55,7 +53,7 @@ def build_command(
     if as_json:
         print_json(built)
     elif not (built or quiet):
-        click.echo("all is up to date; --anew builds it again")
+        click.echo("everything is up to date; --anew rebuilds it")
 
 
 def build(
@@ -112,13 +110,12 @@ def _report_forms(name: str, report: Any) -> tuple[str, dict[str, Any]]:
 def build_pictures_command(
     settings: Settings, anew: bool, workers: int | None, as_json: bool, quiet: bool
 ) -> None:
-    """Build the index of pictures: images, and what pages say of them.
+    """Build the index of pictures: images, and the text of pages about them.
 
-    Images are measured: their size, main colours, and a perceptual hash by
-    which similar ones are found. Pages are read again for their words about
-    images: alternative texts, titles, links and the text around. Only captures
-    stored since the last run are read; if interrupted, run the same command
-    again to resume.
+    Of images, the size, the main colours, and a perceptual hash that finds similar ones are
+    stored. Pages are read again for text about images: alternative texts, titles, links and
+    the surrounding text. Only captures stored since the last run are read; if interrupted,
+    run the same command again to resume.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet) as show:
         built = archive.build("pictures", anew=anew, workers=workers, progress=show)

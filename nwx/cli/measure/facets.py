@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="Count only captures that meet this condition: `tld=fr,be`, `month=2013-01..2013-12`,"
     " `type!=html`. May be repeated; all must be met.",
 )
-@option.string("--by", "CRITERIA", "List by a criterion, or by two separated by a comma.")
+@option.string("--by", "CRITERIA", "Group by a criterion, or by two separated by a comma.")
 @option.string(
     "--feature",
     "FEATURES",
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 @option.count("--top --limit", "N", "Maximum number of rows.  [default: all]", into="limit")
 @option.flag(
     "--approximate",
-    help="Server: estimate what would have to be counted from the captures, as the facets"
-    " are not built or out of date.",
+    help="Server: estimate counts if the facets are not built or out of date.",
 )
 @option.JSON
 @option.CSV
@@ -53,11 +52,10 @@ if TYPE_CHECKING:
 def facets_command(settings: Settings, /, *, as_json: bool, as_csv: bool, **asked: Any) -> None:
     """Count captures, documents, URLs and bytes by any criteria.
 
-    Criteria are status, month, year, site, type, tld, size, depth and
-    collection. Features are captures, unique_documents, unique_urls, bytes,
-    unique_bytes, average_size, average_document_size and duplication_ratio. Counts are of the
-    archive as it is now, and exact unless --approximate is given. After `nwx
-    build-facets` they are answered at once.
+    Criteria are status, month, year, site, type, tld, size, depth and collection. Features
+    are captures, unique_documents, unique_urls, bytes, unique_bytes, average_size,
+    average_document_size and duplication_ratio. Counts are current, and exact unless
+    --approximate is given. After `nwx build-facets` they are fast.
     """
     from nwx.cli.measure.tables import print_facets
 
@@ -67,7 +65,7 @@ def facets_command(settings: Settings, /, *, as_json: bool, as_csv: bool, **aske
     if asked["where"] and not found.answer.total.captures:
         named = sorted({re.split("!?=", one)[0] for one in asked["where"]})
         ways = " or ".join(f"`nwx facets --by {name}`" for name in named)
-        warn(f"no capture meets {clean(' and '.join(asked['where']))}; {ways} lists the values")
+        warn(f"no capture matches {clean(' and '.join(asked['where']))}; {ways} lists the values")
 
 
 _MIN_CAPTURES = 100
@@ -84,7 +82,7 @@ SITES = option.value(
     "--sites",
     option.PLACE,
     "FILE",
-    "File of URL prefixes and site names, one pair a line.",
+    "File of URL prefixes and site names, one pair per line.",
     into="sites_file",
 )
 
@@ -102,13 +100,13 @@ SITES = option.value(
     "--from",
     option.PLACE,
     "FOLDER",
-    "Load what `nwx spark facets` counted, instead of counting.",
+    "Load the counts of `nwx spark facets` instead of counting.",
     into="from_folder",
 )
 @option.whole_number(
     "--memory", "MB", "Memory limit for reading captures, in MB.", default=_MEMORY_MB, least=64
 )
-@option.flag("--anew", "Build all months again, not only those that changed.")
+@option.flag("--anew", "Rebuild all months, not only those that changed.")
 @option.JSON_REPORT
 @click.pass_obj
 def build_facets_command(
@@ -122,14 +120,14 @@ def build_facets_command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Build the columns and combinations that answer facet questions.
+    """Build the columns and combinations that answer facet queries.
 
-    These are a few columns of all captures, and all features of each
-    combination of criteria with many captures. Only months that changed since
-    the last build are read. Questions are answered from the previous build
-    until this one is complete. If interrupted, run the same command again to
-    resume. Without --sites, the site list of the previous build is used. With
-    --from, the threshold and the site list are those of `nwx spark facets`.
+    These are a few columns of all captures, and all features of each combination of
+    criteria with many captures. Only months that changed since the last build are read.
+    Queries are answered from the previous build until this one is complete. If interrupted,
+    run the same command again to resume. Without --sites, the site list of the previous
+    build is used. With --from, the threshold and the site list are those of `nwx spark
+    facets`.
     """
     from nwx.facets.sites import read_sites
 
@@ -151,8 +149,8 @@ def build_facets_command(
         is_current = not archive.is_stale("facets")
     if from_folder is not None and not is_current:
         warn(
-            "captures were written since the export, or it is of another archive; "
-            "run nwx build-facets to add them"
+            "captures were written since the export, or it is from another archive; run nwx"
+            " build-facets to add them"
         )
     if as_json:
         print_json(facets_json(report))
@@ -165,7 +163,7 @@ def _check_alone(context: click.Context) -> None:
     for name in ("source", "sites_file", "min_captures", "anew", "memory"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = name.removesuffix("_file").replace("_", "-")
-            raise UsageError(f"--from takes all from the folder; leave out --{option}")
+            raise UsageError(f"--from loads everything from the folder; leave out --{option}")
 
 
 def show_faults(file: Path | None, sites: "Sites | None") -> None:

@@ -39,9 +39,9 @@ _IN_COLUMNS = ("url", "timestamp", "kind", "text", "target")
     "--in", "direction", flag_value="in", default=True, help="Links to the URL or host (default)."
 )
 @click.option("--out", "direction", flag_value="out", help="Links of its newest capture.")
-@option.value("--year", click.IntRange(0, 9999), "YYYY", "Of this year only.")
-@option.string("--collection", "NAME", "Of this collection only.")
-@option.count("--limit", "N", "List so many links at most.")
+@option.value("--year", click.IntRange(0, 9999), "YYYY", "Only of this year.")
+@option.string("--collection", "NAME", "Only of this collection.")
+@option.count("--limit", "N", "List at most N links.")
 @option.CSV
 @option.JSON
 @click.pass_obj
@@ -56,11 +56,10 @@ def links_command(
 ) -> None:
     """Show who links to a URL or host, or what it links to.
 
-    Links to a URL are counted by distinct linking pages other than itself, as
-    `nwx invert-links` found them last; the URL itself need not have been
-    captured. A host without path stands for all its URLs, and then only links
-    from and to other hosts count. --out tells which of the linked URLs were
-    captured.
+    Links to a URL are counted by distinct linking pages other than itself, as last indexed
+    by `nwx invert-links`; the URL itself need not have been captured. A host without path
+    stands for all its URLs, and then only links from and to other hosts count. --out shows
+    which of the linked URLs were captured.
     """
     check_one_form(csv=as_csv, json=as_json)
     with opened_archive(settings) as archive:
@@ -132,7 +131,7 @@ def _print_outlinks(place: str, links: "Rows[PageOutlink]", as_csv: bool, as_jso
         mark = "captured" if one.captured else "missing "
         click.echo(f"  {mark} {one.kind:10} {clean(one.url)}  {clean(one.text)}".rstrip())
     if not page:
-        click.echo(f"{clean(place)}: no links out of it were captured")
+        click.echo(f"{clean(place)}: no outlinks were captured")
 
 
 @click.command("invert-links")
@@ -141,7 +140,7 @@ def _print_outlinks(place: str, links: "Rows[PageOutlink]", as_csv: bool, as_jso
     "--from",
     option.PLACE,
     "FOLDER",
-    "Load what `nwx spark links` inverted, and read only documents that it lacks.",
+    "Load the output of `nwx spark links`, and read only documents missing there.",
     into="from_folder",
 )
 @option.count("--workers", "N", "Number of processes (default: CPUs).")
@@ -157,12 +156,11 @@ def invert_links_command(
 ) -> None:
     """Build the index of inlinks: who links to a URL, and with which words.
 
-    Counts the links of all documents by linked URL, year and collection. Only
-    documents that are new, or were captured again since the last run, are
-    read. Questions are answered from the previous index until this one is
-    complete. If interrupted, run the same command again to resume. With --from,
-    links are loaded of all documents that the archive made from the same
-    captures; the index is the same as without.
+    Counts the links of all documents by linked URL, year and collection. Only documents
+    that are new, or were captured again since the last run, are read. Queries are answered
+    from the previous index until this one is complete. If interrupted, run the same command
+    again to resume. With --from, links are loaded for all documents made from the same
+    captures; the resulting index is the same.
     """
     with opened_archive(settings) as archive, progress_bar(quiet=quiet) as show:
         built = archive.build(

@@ -42,19 +42,21 @@ _SEEDS = ("http://", "https://")
     multiple=True,
     type=option.HintedChoice([*_GROUPS, *KINDS]),
     metavar="KIND",
-    help="What counts: `embedded` (what a browser loads with a page), `pages` (what is linked), or"
-    f" one of {', '.join(KINDS)}; may be repeated.  [default: embedded and pages]",
+    help="Kinds to list: `embedded` (what a browser loads with a page), `pages` (what is linked),"
+    f" or one of {', '.join(KINDS)}; may be repeated.  [default: embedded and pages]",
 )
 @option.string("--site", "HOST", "Needed by pages of this host, or of one below it.")
 @option.string("--host", "HOST", "Missing on this host, or on one below it.")
 @option.string("--collection", "NAME", "Needed by pages of this collection.")
-@option.string("--from", "DATE", "Needed by pages captured from then on.", into="from_")
-@option.string("--to", "DATE", "Needed by pages captured until then.", into="to")
-@option.count("--limit", "N", "So many URLs at most.")
-@option.flag("--originals", "List the originals of revisits that are in no file, and their dates.")
+@option.string("--from", "DATE", "Needed by pages captured on this date or later.", into="from_")
+@option.string("--to", "DATE", "Needed by pages captured on this date or earlier.", into="to")
+@option.count("--limit", "N", "Maximum number of URLs.")
+@option.flag(
+    "--originals", "List the originals of revisits that are not in any file, and their dates."
+)
 @option.CSV
 @option.JSON
-@option.flag("--seeds", "Print the http(s) URLs alone, as seeds.", into="as_seeds")
+@option.flag("--seeds", "Print only the http(s) URLs, as seeds.", into="as_seeds")
 @click.pass_obj
 def missing_command(
     settings: Settings,
@@ -66,19 +68,18 @@ def missing_command(
     as_seeds: bool,
     **asked: Any,
 ) -> None:
-    """List what captured pages need and the archive lacks.
+    """List URLs that captured pages need and the archive lacks.
 
-    These are the URLs that pages embed or link to, as `nwx invert-links` found
-    them last, and that were never captured, or only with errors (status 400
-    and higher). Those that most pages need come first; what a style sheet
-    loads is needed by the pages that load the style sheet. In a pipe or a
-    file, the list has one URL a line, for a crawler.
+    These are URLs that pages embed or link to, as last indexed by `nwx invert-links`, and
+    that were never captured, or only with errors (status 400 and higher). Those that most
+    pages need come first; what a style sheet loads is needed by the pages that load the
+    style sheet. In a pipe or a file, the list has one URL per line, for a crawler.
     """
     check_one_form(csv=as_csv, json=as_json, seeds=as_seeds)
     limit = asked.pop("limit")
     if originals:
         if as_seeds or any(asked.values()):
-            raise UsageError("--originals goes with --limit, --csv and --json only")
+            raise UsageError("--originals can only be combined with --limit, --csv and --json")
         _print_originals(settings, limit, as_csv=as_csv, as_json=as_json)
         return
     with opened_archive(settings) as archive:
@@ -128,19 +129,19 @@ _OWN_QUEUE = "the archive's"
     metavar="KIND",
     help=f"Only resources of this kind: {', '.join(_RESOURCES)}; may be repeated.",
 )
-@option.string("--site", "HOST", "Mend pages of this host, or of one below it.")
+@option.string("--site", "HOST", "Repair pages of this host, or of one below it.")
 @option.string("--host", "HOST", "Only resources on this host, or on one below it.")
-@option.string("--collection", "NAME", "Mend pages of this collection.")
-@option.string("--from", "DATE", "Mend pages captured from then on.", into="from_")
-@option.string("--to", "DATE", "Mend pages captured until then.")
-@option.count("--limit", "N", "So many resources at most.")
+@option.string("--collection", "NAME", "Repair pages of this collection.")
+@option.string("--from", "DATE", "Repair pages captured on this date or later.", into="from_")
+@option.string("--to", "DATE", "Repair pages captured on this date or earlier.")
+@option.count("--limit", "N", "Maximum number of resources.")
 @click.option(
     "--seeds",
     type=option.HintedChoice(_SEED_FORMS),
     is_flag=False,
     flag_value=_SEED_FORMS[0],
     metavar="[FORM]",
-    help="Print a seed file: urls (one a line: wget, Heritrix's seeds), browsertrix, brozzler"
+    help="Print a seed file: urls (one per line: wget, Heritrix's seeds), browsertrix, brozzler"
     " or heritrix-schedule.  [FORM: urls]",
 )
 @click.option(
@@ -148,7 +149,7 @@ _OWN_QUEUE = "the archive's"
     is_flag=False,
     flag_value=_OWN_QUEUE,
     metavar="[ADDRESS]",
-    help="Put them into the crawler's queue: the archive's own, that of --crawl, or another.",
+    help="Add them to the crawler's queue: the archive's own, that of --crawl, or another.",
 )
 @option.string("--crawl", "NAME", "With --queue: the name of the crawl.")
 @option.CSV
@@ -165,17 +166,17 @@ def repair_command(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """List the missing resources that mend most pages when captured again.
+    """List the missing resources whose capture repairs most pages.
 
-    Missing is what `nwx check-playback` found missing, and what captured pages
-    embed (`nwx missing --kind embedded`), unless it was captured since. The first
-    resource mends most pages, the second most with it, and so on: a page that
-    lacks several things counts for each of them in part. `whole` tells how many
-    pages lack nothing more once a resource and those before it are captured. In
-    a pipe or a file, the list has one URL a line, for a crawler.
+    These are resources that `nwx check-playback` found missing, and that captured pages
+    embed (`nwx missing --kind embedded`), unless captured since. The first resource repairs
+    most pages, the second most together with the first, and so on: a page that lacks
+    several resources counts partly for each. `whole` is the number of pages that are
+    complete once a resource and those before it are captured. In a pipe or a file, the list
+    has one URL per line, for a crawler.
     """
     if sum((as_csv, as_json, seeds is not None, queue is not None)) > 1:
-        raise UsageError("--seeds, --queue, --csv and --json exclude each other")
+        raise UsageError("--seeds, --queue, --csv and --json are mutually exclusive")
     if crawl and queue is None:
         raise UsageError("--crawl needs --queue")
     with opened_archive(settings) as archive:
@@ -208,7 +209,7 @@ def _print_notes(counts: "RepairCounts", *, is_current: bool) -> None:
     elif not is_current:
         notes.append("documents changed since the last `nwx invert-links`")
     if not counts.checked:
-        notes.append("no such page was checked: only links count; see `nwx check-playback`")
+        notes.append("no matching page was checked: only links count; see `nwx check-playback`")
     if counts.left_out:
         notes.append(f"not listed: {counts.left_out:,} missing; pages that lack them stay broken")
     if counts.unseen:

@@ -17,8 +17,8 @@ from nwx.quality.repair_list import Repair, RepairCounts
 _WAYS = {
     AnsweredBy.STORED: "from stored combinations",
     AnsweredBy.COLUMNS: "counted from columns",
-    AnsweredBy.LIVE: "counted from the captures, as the facets are not built or out of date",
-    AnsweredBy.APPROXIMATE: "ESTIMATES, as the facets are not built or out of date",
+    AnsweredBy.LIVE: "counted from the captures, because the facets are not built or out of date",
+    AnsweredBy.APPROXIMATE: "ESTIMATES, because the facets are not built or out of date",
 }
 
 
@@ -101,7 +101,7 @@ def print_page_repairs(repairs: Iterable[Repair], counts: RepairCounts, limit: i
     """Print repairs, at most `limit` (default: 50), and the number of pages they complete."""
     rows = iter(repairs)
     numbers = ("pages", "whole", "checked")
-    headings = (*numbers, "kind", "status", "url", "original in no file")
+    headings = (*numbers, "kind", "status", "url", "original not in any file")
     table = plain_table(*headings, right=(*numbers, "status"), header_style="")
     whole = 0
     for one in islice(rows, limit or _ROWS_SHOWN):
@@ -110,10 +110,10 @@ def print_page_repairs(repairs: Iterable[Repair], counts: RepairCounts, limit: i
         cells = (f"{number:,}" for number in (one.pages, one.whole, one.checked))
         table.add_row(*cells, one.kind or "-", status, OneLine(one.url), OneLine(one.original))
     if not table.row_count:
-        click.echo("nothing that can be listed" if counts.pages else "nothing is missing")
+        click.echo("nothing can be listed" if counts.pages else "nothing is missing")
         return
     console().print(table)
     broken = counted(counts.pages, "page")
-    click.echo(f"With these captured, {whole:,} of {broken} that lack something are whole.")
+    click.echo(f"With these captured, {whole:,} of {broken} with missing resources are complete.")
     if next(rows, None):
         click.echo(f"The first {_ROWS_SHOWN}; --limit shows more, a pipe or a file gets all.")

@@ -82,11 +82,11 @@ def browser_options(settings: Settings, given: dict[str, Any], **more: Any) -> "
 
 jobs_option = option.value("--jobs", click.IntRange(1, 64), None, "Number of browsers.", default=2)
 page_seconds_option = option.value(
-    "--page-seconds", option.Number(1, 3_600), "SECONDS", "Time limit of a page.", default=60.0
+    "--page-seconds", option.Number(1, 3_600), "SECONDS", "Time limit per page.", default=60.0
 )
-browser_option = option.string("--browser", "PATH", "The Chromium to use.  [NWX_BROWSER]")
+browser_option = option.string("--browser", "PATH", "Path of the Chromium to use.  [NWX_BROWSER]")
 playback_option = option.string(
-    "--playback", "URL", "Playback that runs already, as http://localhost:8081/replay."
+    "--playback", "URL", "Address of a running playback, such as http://localhost:8081/replay."
 )
 
 
@@ -133,7 +133,7 @@ class PlaybackListener:
         """Wait until all pages are checked or `stopping` returns true, and print the rest."""
         left = self._checks.finish(stopping)
         if left:
-            words = f"{counted(left, 'page')} not checked; `nwx check-playback` does it"
+            words = f"{counted(left, 'page')} not checked; `nwx check-playback` checks them"
             warn(f"{words}")
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class PlaybackListener:
 
     def _print(self, event: "ArrivalEvent") -> None:
         if event.kind == "error":
-            warn(f"checks of playback ended: {clean(event.text)}")
+            warn(f"playback checks ended: {clean(event.text)}")
         elif event.score is None:
             warn(event.text)
         elif self._as_json:
@@ -184,17 +184,17 @@ _MOST_URLS = 1_000_000
 
 @click.command("check-playback")
 @click.argument("query", nargs=-1)
-@option.string("--urls", "FILE", "Check these pages: a URL a line.")
+@option.string("--urls", "FILE", "Check the pages in FILE: one URL per line.")
 @option.string("--collection", "NAME", "Captures of this collection.")
-@option.flag("--all", "All captures, not the newest alone.", into="every_capture")
+@option.flag("--all", "All captures, not only the newest.", into="every_capture")
 @option.count("--sample", "N", "N pages at random.")
 @option.count("--limit", "N", "The first N pages.")
-@option.flag("--force", "Check pages again that were checked already.")
+@option.flag("--force", "Also check pages that were checked before.")
 @option.value(
     "--far",
     option.Number(0),
     "DAYS",
-    "Resources captured further from their page than this are faults.",
+    "Report resources captured further than this from their page as faults.",
     default=30.0,
 )
 @jobs_option
@@ -207,7 +207,7 @@ _MOST_URLS = 1_000_000
 @option.flag(
     "--comparison", "Write Browsertrix's `comparison` into the page information of the renders."
 )
-@click.option("--renders/--no-renders", default=True, help="Keep what the browser showed.")
+@click.option("--renders/--no-renders", default=True, help="Store what the browser showed.")
 @option.flag("--json", "Print faults and scores as JSON.", into="as_json")
 @option.QUIET
 @click.pass_obj
@@ -224,20 +224,20 @@ def command(
 ) -> int:
     """Render pages in playback, and compare them with their crawl.
 
-    QUERY chooses pages as `nwx search` does; without it and --urls all pages of
-    the archive are checked, the newest capture of each. Where the crawl has
-    kept a screenshot, the text or the list of resources, these are compared,
-    else missing resources and errors count alone. Scores are stored in the
-    index quality; `nwx quality` and the page /quality show them.
+    QUERY selects pages as in `nwx search`; without it and --urls, all pages of the archive
+    are checked, the newest capture of each. If the crawl stored a screenshot, the text or
+    the list of resources, these are compared; otherwise only missing resources and errors
+    count. Scores are stored in the index quality; `nwx quality` and the page /quality show
+    them.
 
-    A page is checked once; again with --force, or when one of its missing
-    resources has been captured. An interrupted run is resumed by the same
-    command. The exit code is 0 whatever is found.
+    A page is checked once; again with --force, or when one of its missing resources has
+    been captured. Run again to resume an interrupted run. The exit code is 0 even if faults
+    are found.
     """
     if urls and query:
-        raise UsageError("--urls names the pages: leave out QUERY")
+        raise UsageError("--urls and QUERY are mutually exclusive")
     if not given["renders"] and (given["out"] or given["comparison"]):
-        raise UsageError("--no-renders writes none: leave out --out and --comparison")
+        raise UsageError("--no-renders cannot be combined with --out or --comparison")
     from nwx.quality.playback.page_choice import PageChoice
 
     browsers = browser_options(settings, given, full_page=given["out"] is not None)
@@ -353,7 +353,7 @@ def _print(results: _Results, report: "PlaybackReport", *, as_json: bool, quiet:
         print_playback_scores(results.worst())
         click.echo(checked_words(report))
     if report.interrupted:
-        warn("stopped; run the same command again to go on")
+        warn("stopped; run the same command again to resume")
 
 
 def checked_words(report: "PlaybackReport") -> str:
@@ -367,5 +367,5 @@ def checked_words(report: "PlaybackReport") -> str:
     if report.mean_score is not None:
         words.append(f"mean score {report.mean_score:.3f}")
     if report.left_aside:
-        words.append(f"{counted(report.left_aside, 'request')} left aside")
+        words.append(f"{counted(report.left_aside, 'request')} ignored")
     return ", ".join(words)

@@ -21,8 +21,8 @@ _SHOWN = 50
 
 
 @click.command("quality")
-@option.string("--site", "HOST", "Pages of this host, of a domain all.")
-@option.string("--host", "HOST", "Pages of this host alone.")
+@option.string("--site", "HOST", "Pages of this host or domain.")
+@option.string("--host", "HOST", "Pages of this host only.")
 @option.string("--month", "YYYY-MM", "Pages captured in this month.")
 @option.value(
     "--kind",
@@ -33,18 +33,17 @@ _SHOWN = 50
     show_default=False,
 )
 @option.string("--collection", "NAME", "Pages of this collection.")
-@option.count("--limit", "N", "So many pages at most.")
+@option.count("--limit", "N", "Maximum number of pages.")
 @option.flag("--json", "Print totals and the list as JSON.", into="as_json")
 @option.CSV
 @click.pass_obj
 def quality_command(
     settings: Settings, /, limit: int | None, as_json: bool, as_csv: bool, **asked: Any
 ) -> None:
-    """List how captured pages play, the worst first, with totals.
+    """List the playback scores of captured pages, the worst first, with totals.
 
-    These are the scores that `nwx check-playback` stored: 0 is worst, 1 is
-    best. CSV has all pages that match, the others the first 50, unless
-    --limit says how many.
+    These are the scores that `nwx check-playback` stored: 0 is worst, 1 is best. CSV has
+    all matching pages, other formats the first 50, unless --limit is given.
     """
     check_one_form(csv=as_csv, json=as_json)
     with opened_archive(settings) as archive:
@@ -60,7 +59,7 @@ def quality_command(
 
         print_json(asdict(quality_answer(totals, scores)))
     elif not totals.pages:
-        click.echo("no page that matches was checked; `nwx check-playback` checks pages")
+        click.echo("no matching page was checked; `nwx check-playback` checks pages")
     else:
         from nwx.cli.quality.tables import print_scores  # help needs no rich
 
@@ -70,10 +69,10 @@ def quality_command(
 @click.command("review")
 @click.argument("page", default="")
 @option.string("--verdict", "VERDICT", "Save this verdict on PAGE: good, usable or bad.")
-@option.string("--note", "TEXT", "With --verdict: what is to be seen.")
+@option.string("--note", "TEXT", "With --verdict: a note.")
 @option.string("--marked", "X,Y,W,H", "With --verdict: a part of the screenshot, in percent.")
 @option.string("--at", "DATE", "With --verdict: the capture nearest to this date.")
-@option.string("--reviewer", "NAME", "Who says so; of a list, only theirs.")
+@option.string("--reviewer", "NAME", "Name of the reviewer; in a list, only their reviews.")
 @option.string("--collection", "NAME", "Only reviews of this collection.")
 @option.CSV
 @option.JSON
@@ -88,11 +87,11 @@ def review_command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """List what people found of captures of pages, or save a verdict.
+    """List the reviews of captured pages, or save a verdict.
 
-    PAGE is the URL of a page, or the id of a capture as `nwx quality --csv` has it.
-    Without --verdict, all reviews are listed, the worst first, with counts for each
-    collection. A reviewer has one verdict a capture; another takes its place.
+    PAGE is the URL of a page, or the id of a capture as in `nwx quality --csv`. Without
+    --verdict, all reviews are listed, the worst first, with counts for each collection. A
+    reviewer has one verdict per capture; a new one replaces it.
     """
     check_one_form(csv=as_csv, json=as_json)
     with opened_archive(settings) as archive:

@@ -44,9 +44,9 @@ def trends_command(
 ) -> None:
     """Compare up to six queries over time.
 
-    Each QUERY is one as for `nwx search`; put one of several words into quotation
-    marks. For each year or month: the captures and the documents that match, and
-    their share of all that the filters find without a query.
+    Each QUERY is written as for `nwx search`; quote one of several words. For each year or
+    month: the captures and the documents that match, and their share of all captures and
+    documents that match the filters.
     """
     check_one_form(csv=as_csv, json=as_json)
     with opened_archive(settings) as archive:
@@ -65,16 +65,16 @@ def trends_command(
 @click.argument("query", nargs=-1)
 @filter_options
 @date_options
-@option.value("--limit", click.IntRange(1, 100), None, "Words to list.", default=30)
+@option.value("--limit", click.IntRange(1, 100), None, "Number of words.", default=30)
 @option.JSON
 @click.pass_obj
 def words_command(
     settings: Settings, /, query: tuple[str, ...], *, as_json: bool, **asked: Any
 ) -> None:
-    """List the words that tell the results of a query from the whole archive.
+    """List words that are unusually frequent in the results of a query.
 
-    The first 1,000 documents are read. A word counts by the documents that have it;
-    its score is the log-likelihood ratio against all documents of the archive.
+    The first 1,000 documents are read. A word is counted once per document; its score is
+    the log-likelihood ratio against all documents of the archive.
     """
     with opened_archive(settings) as archive:
         found = archive.words(" ".join(query), **asked)
@@ -88,14 +88,14 @@ def words_command(
 
 @click.command("changes")
 @click.argument("site", default="")
-@option.string("--since", "DATE", "Compare captures before this date with those from then on.")
-@option.string("--to", "DATE", "Only captures until this date.")
+@option.string("--since", "DATE", "Compare captures before this date with later ones.")
+@option.string("--to", "DATE", "Only captures on this date or earlier.")
 @option.flag("--latest", "Compare the last version of each page with the one before it.")
-@option.string("--webhook", "URL", "Send the changes to this address as JSON too.")
+@option.string("--webhook", "URL", "Also send the changes to this address as JSON.")
 @option.flag("--watch", "Report changes of SITE from now on, to --webhook if given.")
-@option.flag("--unwatch", "Report changes of SITE no more.")
+@option.flag("--unwatch", "Stop reporting changes of SITE.")
 @option.flag("--watched", "List the watched sites.")
-@option.count("--limit", "N", "So many pages at most.")
+@option.count("--limit", "N", "Maximum number of pages.")
 @option.CSV
 @option.JSON
 @click.pass_obj
@@ -113,14 +113,14 @@ def changes_command(
 ) -> None:
     """List the pages of a site that are gone, new or changed since a date.
 
-    SITE is a domain with its hosts, a URL, or a beginning of URLs with * behind
-    it. The last capture before --since is compared with the last one after it;
-    without --since, the first with the last. The share is the part of the words
-    that differ. What a host changes with every capture (dates, counters, sessions,
-    adverts) is learned from its pages and does not count.
+    SITE is a domain with its hosts, a URL, or a URL prefix followed by *. The last capture
+    before --since is compared with the last one after it; without --since, the first with
+    the last. The share is the proportion of words that differ. What a host changes with
+    every capture (dates, counters, sessions, adverts) is learned from its pages and
+    ignored.
 
-    Without SITE, the changes of all watched sites since the last such call are
-    listed, and sent to the webhook of each.
+    Without SITE, the changes of all watched sites since the last run are listed, and sent
+    to the webhook of each.
     """
     if (watch or unwatch) and not site:
         raise UsageError("--watch and --unwatch need a SITE")
@@ -197,7 +197,7 @@ _MIB = 1 << 20
 @option.JSON
 @option.file_path("--parquet", "Write the rows to FILE as Parquet.")
 @option.above_zero("--seconds", None, "Time limit.", default=300.0)
-@option.count("--memory", "MIB", "Memory of DuckDB; it uses the disk beyond.", default=2048)
+@option.count("--memory", "MIB", "Memory limit of DuckDB; the rest goes to disk.", default=2048)
 @click.pass_obj
 def sql_command(
     settings: Settings,
@@ -211,7 +211,7 @@ def sql_command(
     seconds: float,
     memory: int,
 ) -> None:
-    """Query the archive in SQL, answered by DuckDB (nwx[sql]).
+    """Query the archive in SQL, run by DuckDB (nwx[sql]).
 
     The tables are captures, documents, links, hosts and pictures; `DESCRIBE captures`
     lists the columns. A table prints the first 1,000 rows.

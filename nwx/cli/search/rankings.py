@@ -23,7 +23,7 @@ _RANKINGS = option.repeated(
     "--ranking", "NAME", "A ranking; may be repeated.  [default: default, older]", into="names"
 )
 _QRELS = option.file_path(
-    "--qrels", "Judgements of this file, CSV or TREC qrels, in place of the archive's."
+    "--qrels", "Use the judgements in this file, CSV or TREC qrels, instead of the archive's."
 )
 
 
@@ -36,12 +36,11 @@ _QRELS = option.file_path(
 def rankings_command(
     settings: Settings, /, name: str | None, weights: tuple[str, ...], remove: bool, as_json: bool
 ) -> None:
-    """List the rankings of results by name, or store one.
+    """List the named rankings of results, or store one.
 
-    Weights are title, headings, text, url, anchors, inlinks, lower, phrase,
-    below_pages
-    and most_words (0 or 1). Those that are not given are as by default.
-    `nwx search --ranking NAME` orders results by it.
+    Weights are title, headings, text, url, anchors, inlinks, lower, phrase, below_pages and
+    most_words (0 or 1). Weights that are not given have their defaults. `nwx search
+    --ranking NAME` orders results by it.
     """
     with opened_archive(settings) as archive:
         if name and remove:
@@ -69,11 +68,11 @@ def _weight(text: str) -> tuple[str, float]:
 @click.command("judge")
 @click.argument("queries", type=option.FILE, required=False)
 @_RANKINGS
-@option.string("--judge", "NAME", "Who judges.  [default: the user]")
-@option.file_path("--load", "Store the judgements of a file: CSV or TREC qrels.")
+@option.string("--judge", "NAME", "Name of the judge.  [default: the user]")
+@option.file_path("--load", "Store the judgements in a file: CSV or TREC qrels.")
 @option.flag("--list", "Print the judgements as CSV.", into="as_list")
 @option.flag("--qrels", "Print the judgements as TREC qrels.", into="as_qrels")
-@option.flag("--agreement", "Print how far each two judges agree.")
+@option.flag("--agreement", "Print the agreement of each pair of judges.")
 @click.pass_obj
 def judge_command(
     settings: Settings,
@@ -86,12 +85,11 @@ def judge_command(
     as_qrels: bool,
     agreement: bool,
 ) -> None:
-    """Judge the results of several rankings, without seeing whose they are.
+    """Judge results of several rankings, without seeing which ranking found them.
 
-    QUERIES is a file with a query in each line, or a CSV with a column `query`;
-    the queries are kept in the archive and may be judged on the page /judge too.
-    Keys: 0 not relevant, 1 on the subject, 2 good, 3 exactly; s skips, n goes to
-    the next query, q ends.
+    QUERIES is a file with a query in each line, or a CSV with a column `query`; the queries
+    are stored in the archive and can also be judged on the page /judge. Keys: 0 not
+    relevant, 1 on topic, 2 good, 3 exact; s skips, n goes to the next query, q quits.
     """
     from nwx.evaluation.judgements import qrels_lines, qrels_of, read_judgements, read_queries
 
@@ -159,7 +157,7 @@ def _key() -> str:
 @_RANKINGS
 @_QRELS
 @option.repeated(
-    "--run", "FILE", "Compare the results of a TREC run too; may be repeated.", into="runs"
+    "--run", "FILE", "Also compare the results of a TREC run; may be repeated.", into="runs"
 )
 @option.value(
     "--write-runs", option.FOLDER, "FOLDER", "Write the results of each ranking as a TREC run."
@@ -177,9 +175,9 @@ def evaluate_command(
 ) -> None:
     """Measure how well rankings answer the judged queries.
 
-    Prints nDCG@10, the mean reciprocal rank, precision at 1 and recall at 100,
-    each with an interval of 95 % (bootstrapped over queries), and the changes
-    against the first ranking.
+    Prints nDCG@10, the mean reciprocal rank, precision at 1 and recall at 100, each with a
+    95 % confidence interval (bootstrapped over queries), and the changes from the first
+    ranking.
     """
     from nwx.evaluation.judgements import read_run, run_lines
 
@@ -214,22 +212,24 @@ def _interval(one: "MeanEstimate", *, sign: bool = False) -> str:
 def _grades(archive: "Archive", path: Path | None) -> "Qrels":
     grades: Mapping[str, Mapping[str, int]] = archive.qrels(path or "")
     if not grades:
-        raise UsageError("nothing was judged yet; `nwx judge QUERIES` does it")
+        raise UsageError("there are no judgements yet; run `nwx judge QUERIES`")
     return grades
 
 
 @click.command("tune")
-@option.string("--save", "NAME", "Store the weights as a ranking, if they gain.")
-@option.string("--ranking", "NAME", "The ranking to begin with.", default="default")
-@option.string("--measure", "NAME", "nDCG@10, MRR, P@1 or recall@100.", default="nDCG@10")
+@option.string("--save", "NAME", "Store the weights as a ranking, if they improve results.")
+@option.string("--ranking", "NAME", "The ranking to start from.", default="default")
+@option.string(
+    "--measure", "NAME", "Measure to improve: nDCG@10, MRR, P@1 or recall@100.", default="nDCG@10"
+)
 @_QRELS
 @click.pass_obj
 def tune_command(
     settings: Settings, /, save: str, ranking: str, measure: str, qrels: Path | None
 ) -> None:
-    """Try weights of a ranking on judged queries, and test them on others.
+    """Tune the weights of a ranking on judged queries, and test them on others.
 
-    What does not gain on the queries held out is not stored.
+    Weights that bring no gain on the held-out queries are not stored.
     """
     with opened_archive(settings) as archive:
         grades = _grades(archive, qrels)
@@ -237,13 +237,13 @@ def tune_command(
     words = " ".join(f"{key}={value:g}" for key, value in found.ranking.weights().items())
     click.echo(f"best of {found.tried} rankings: {words}")
     click.echo(
-        f"  {found.measure} on queries it was chosen by: {_interval(found.trained, sign=True)}"
+        f"  {found.measure} on the queries used for tuning: {_interval(found.trained, sign=True)}"
     )
     click.echo(
         f"  on {counted(found.held_out, 'query')} held out: {found.before:.3f}, change "
         f"{_interval(found.gain, sign=True)}"
     )
     if not found.gains:
-        click.echo("  it does not gain there, so it is not stored")
+        click.echo("  no gain there, so it is not stored")
     elif save:
         click.echo(clean(f"  stored as {save}"))

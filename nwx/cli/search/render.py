@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 @click.command("render")
 @click.argument("query", nargs=-1)
-@option.string("--urls", "FILE", "Pages: a URL, or timestamp and URL, a line.")
+@option.string("--urls", "FILE", "Pages to render: a URL, or timestamp and URL, per line.")
 @option.string("--collection", "NAME", "Pages of this collection.")
 @option.value(
     "--out",
     option.FILE,
     "FILE",
-    "The WARC file (.warc.gz) that renders are added to.",
+    "The WARC file (.warc.gz) to append renders to.",
     required=True,
 )
 @option.flag("--live", "Visit the live web; needs --proxy.")
 @option.string("--proxy", "URL", "Live: the WARC-writing proxy, http://host:port.")
 @option.repeated(
-    "--local", "HOST:PORT", "Live: a private address that pages may use; may be repeated."
+    "--local", "HOST:PORT", "Live: a private address that pages may access; may be repeated."
 )
 @playback_option
 @jobs_option
@@ -55,16 +55,16 @@ if TYPE_CHECKING:
 @option.JSON_REPORT
 @click.pass_obj
 def render_command(settings: Settings, /, query: tuple[str, ...], **given: Any) -> None:
-    """Write what a browser shows of pages: screenshots, text, DOM, resources.
+    """Render pages in a browser: store screenshots, text, DOM and resources.
 
-    QUERY chooses documents as `nwx search` does; without it, --urls and
-    --collection, all pages of the archive are rendered. They are played from
-    the archive, and no request leaves it. With --live they are visited on the
-    web through a proxy that archives them, so that nothing is fetched twice.
+    QUERY selects documents as in `nwx search`; without it, --urls and --collection, all
+    pages of the archive are rendered. They are played from the archive, and no request
+    leaves it. With --live they are visited on the web through a proxy that archives them,
+    so that nothing is fetched twice.
 
-    The records are named as Browsertrix names them (urn:view, urn:thumbnail,
-    urn:fullPage, urn:text, urn:pageinfo, and onreadydom), and FILE can be
-    imported. Run again, the command goes on: pages in FILE are skipped.
+    The records are named as Browsertrix names them (urn:view, urn:thumbnail, urn:fullPage,
+    urn:text, urn:pageinfo, and onreadydom), and FILE can be imported. Run the same command
+    again to resume: pages in FILE are skipped.
     """
     from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
     from nwx.quality.page_lists import RemainingPages, render_pages
@@ -113,16 +113,16 @@ def _check(
 ) -> None:
     """Raise UsageError if options cannot be combined."""
     if urls and (query or collection):
-        raise UsageError("--urls names the pages: leave out QUERY and --collection")
+        raise UsageError("--urls cannot be combined with QUERY or --collection")
     if live and not proxy:
         raise UsageError(
             "--live needs --proxy, a proxy that archives what it fetches, as warcprox does:"
             " without it the pages themselves would be lost"
         )
     if not live and (proxy or local):
-        raise UsageError("--proxy and --local are options of --live")
+        raise UsageError("--proxy and --local need --live")
     if live and playback:
-        raise UsageError("--live and --playback exclude each other")
+        raise UsageError("--live and --playback are mutually exclusive")
 
 
 @dataclass(slots=True)
@@ -182,14 +182,14 @@ def _target(
 def _words(report: "RenderReport", skipped: int, wrong: int) -> str:
     pages = counted(report.written, "page")
     failed = f"{report.resources_failed:,} of {counted(report.resources, 'resource')}"
-    words = [f"{pages} rendered in {report.seconds:.1f} s", f"{failed} not had"]
+    words = [f"{pages} rendered in {report.seconds:.1f} s", f"{failed} failed"]
     for count, what in (
-        (report.pages - report.written, "not had at all"),
+        (report.pages - report.written, "not rendered"),
         (report.missing, "not in the archive"),
         (report.problems.total(), "ended early"),
-        (report.leaks, "requests out of the archive refused"),
-        (skipped, "skipped: rendered before"),
-        (wrong, "lines passed over: no URLs"),
+        (report.leaks, "requests to the live web refused"),
+        (skipped, "rendered before, skipped"),
+        (wrong, "lines without a URL skipped"),
     ):
         if count:
             words.append(f"{count:,} {what}")
@@ -213,14 +213,14 @@ _MOST = 1_000
     "--colour", "colours", type=option.HintedChoice(_COLOURS), multiple=True, help="A main colour."
 )
 @option.repeated("--host", "HOST", "Images of this host.", into="hosts")
-@option.repeated("--domain", "DOMAIN", "Of this domain.", into="domains")
+@option.repeated("--domain", "DOMAIN", "Images of this domain.", into="domains")
 @option.repeated("--collection", "NAME", "Captured in this collection.", into="collections")
 @option.repeated("--year", "YEAR", "Captured in this year.", into="years")
-@option.string("--box", "W,S,E,N", "Taken within these degrees of longitude and latitude.")
+@option.string("--box", "W,S,E,N", "Taken within this box of longitudes and latitudes, in degrees.")
 @option.file_path("--similar", "Pictures that look like this image file, instead of a query.")
-@option.value("--limit", click.IntRange(1, _MOST), "N", "Pictures to list.", default=20)
+@option.value("--limit", click.IntRange(1, _MOST), "N", "Number of pictures.", default=20)
 @option.value(
-    "--offset", click.IntRange(0), None, "Leave out the first ones.", default=0, show_default=False
+    "--offset", click.IntRange(0), None, "Skip the first N pictures.", default=0, show_default=False
 )
 @option.flag("--json", "Print pictures and words as JSON.", into="as_json")
 @click.pass_obj
@@ -235,7 +235,7 @@ def pictures_command(
     if bad := next((year for year in asked["years"] if not re.fullmatch("[0-9]{4}", year)), ""):
         raise UsageError(f"--year is {bad!r}; write four digits, such as 2010")
     if similar is not None and any(asked.values()):
-        raise UsageError("--similar takes no query, filters or offset")
+        raise UsageError("--similar cannot be combined with a query, filters or --offset")
     with opened_archive(settings) as archive:
         if similar is None:
             _print_found(archive, asked | {"limit": limit}, as_json=as_json)
@@ -263,7 +263,7 @@ def _print_found(archive: "Archive", asked: dict[str, Any], *, as_json: bool) ->
         print_json(asdict(pictures_answer(result)))
         return
     if not archive.is_built("pictures"):
-        click.echo("no pictures were built; run `nwx build-pictures`")
+        click.echo("there is no index of pictures; run `nwx build-pictures`")
         return
     click.echo(counted(result.total.value, "picture"))
     for picture, shown in result.pictures:

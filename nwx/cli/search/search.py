@@ -58,9 +58,7 @@ CSV_COLUMNS = (
     "The order of the results.",
     default=Sort.RELEVANCE,
 )
-@option.string(
-    "--ranking", "NAME", "Weights of relevance that `nwx rankings` lists.", default="default"
-)
+@option.string("--ranking", "NAME", "A ranking listed by `nwx rankings`.", default="default")
 @option.choice_of(
     "--by",
     SearchBy,
@@ -68,7 +66,7 @@ CSV_COLUMNS = (
     default=SearchBy.WORDS,
 )
 @EMBEDDER
-@option.flag("--all-types", "Rank files, redirects and error pages as pages are.")
+@option.flag("--all-types", "Rank files, redirects and error pages like pages.")
 @click.option(
     "--collapse/--all-versions",
     default=True,
@@ -82,7 +80,7 @@ CSV_COLUMNS = (
     "--limit", click.IntRange(0), "N", "Results per page.", default=None, show_default=False
 )
 @option.count("--page", None, "The page to show.", default=1)
-@option.flag("--explain", "Show what the score of each result is made of.")
+@option.flag("--explain", "Show the components of each score.")
 @option.flag("--scroll", "Stream all results, unordered, as JSON lines.")
 @option.CSV
 @option.JSON
@@ -133,11 +131,11 @@ def search_command(
     _print(result, offset, explain=explain, as_csv=as_csv, as_json=as_json)
     if result.missing_shards:
         warn(
-            f"{result.missing_shards} of {result.shards} shards did not answer: "
-            "this is a part of the results"
+            f"{result.missing_shards} of {result.shards} shards did not answer: the results are"
+            " incomplete"
         )
     if result.most_words:
-        warn("no document has all of these words: these have most of them")
+        warn("no document has all of these words: documents with most of them are shown")
     if meant:
         warn(f"did you mean {clean(meant)}")
 
@@ -194,11 +192,11 @@ def _csv_rows(hits: Iterable[Hit]) -> Iterator[tuple[object, ...]]:
 
 @click.command("show")
 @click.argument("key", nargs=-1, required=True)
-@click.option("--text/--no-text", default=True, help="Show the extracted text too (default).")
+@click.option("--text/--no-text", default=True, help="Also show the extracted text (default).")
 @option.JSON
 @click.pass_obj
 def show_command(settings: Settings, key: tuple[str, ...], text: bool, as_json: bool) -> int:
-    """Show a document with its dates and the places of its records.
+    """Show a document with its dates and the locations of its records.
 
     KEY is `<url> <digest>` (quoted or not), the id of a document, or a URL:
     its only version, or the list of its versions.
@@ -229,7 +227,7 @@ def show_command(settings: Settings, key: tuple[str, ...], text: bool, as_json: 
 @option.choice_of(
     "--format",
     ("pwid", "memento", "bibtex", "ris", "csl-json"),
-    "How to cite it.",
+    "Format of the citation.",
     into="form",
     default="bibtex",
 )
@@ -258,18 +256,17 @@ _VERSIONS_SHOWN = 20
 
 @click.command("quote")
 @click.argument("text")
-@option.string("--url", "URL", "Look at all versions of this URL.")
-@option.string("--site", "NAME", "Look at the documents of this domain or host.")
+@option.string("--url", "URL", "Search all versions of this URL.")
+@option.string("--site", "NAME", "Search the documents of this domain or host.")
 @date_options
 @option.JSON
 @click.pass_obj
 def quote_command(settings: Settings, /, text: str, *, as_json: bool, **asked: Any) -> int:
-    """Show in which captures quoted words stand, since when and until when.
+    """Find the captures that contain a quotation, and when they first and last did.
 
-    The words must stand there exactly: white space, Unicode forms and shapes of
-    quotation marks do not matter, case and every other sign do. Without --url, those
-    of the documents are read that the index finds, at most 10,000. Exits with 1 if the
-    words stand nowhere.
+    The quotation must match exactly, except for white space, Unicode normalization and the
+    style of quotation marks. Without --url, at most 10,000 documents found by the index are
+    read. The exit code is 1 if no capture contains it.
     """
     with opened_archive(settings) as archive:
         found = archive.quote(text, **asked)
@@ -283,13 +280,13 @@ def quote_command(settings: Settings, /, text: str, *, as_json: bool, **asked: A
 def _print_quotation(found: "Quotation") -> None:
     compared = f"{counted(found.compared, 'document')} compared"
     if not found.complete:
-        compared += "; there are more, so name a URL or a site"
+        compared += "; there are more; name a URL or a site"
     if not found.verified:
-        click.echo(f"these words stand in no capture ({compared})")
+        click.echo(f"no capture contains these words ({compared})")
         return
     for one in found.periods:
         before = f", not yet on {date_words(one.before)}" if one.before else ""
-        after = f", no more on {date_words(one.after)}" if one.after else ""
+        after = f", no longer on {date_words(one.after)}" if one.after else ""
         span = span_words(one.first, one.last)
         click.echo(f"{span}: {counted(one.captures, 'capture')}{before}{after}")
     for version in found.versions[:_VERSIONS_SHOWN]:

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 @option.repeated(
     "--cdx-origin",
     "ORIGIN",
-    "Let pages of this origin read /cdx, as https://replay.example; * for all.",
+    "Let pages of this origin read /cdx, such as https://replay.example; * for all.",
     into="cdx_origins",
 )
 @option.string(
@@ -86,8 +86,8 @@ if TYPE_CHECKING:
 @option.string(
     "--users",
     "HOW",
-    help="How users are known: none, accounts, token, or proxy=ADDRESS,… whose X-Remote-User"
-    " names them.  [NWX_USERS; none]",
+    help="How users are identified: none, accounts, token, or proxy=ADDRESS,… with names in"
+    " X-Remote-User.  [NWX_USERS; none]",
 )
 @USERS_FILE_OPTION
 @option.string(
@@ -117,14 +117,13 @@ def serve_command(
 ) -> None:
     """Serve the search page, the JSON API, the CDX server and playback.
 
-    Runs until Ctrl-C. Playback has its own port, so that archived pages never
-    share an origin with the search page. Cookies ignore ports, so playback
-    also has a host name of its own where there is one (--replay-host, which
-    needs --search-url). Behind a reverse proxy, --search-url and --replay-url
-    are the addresses that readers use.
+    Runs until Ctrl-C. Playback has its own port, so that archived pages never share an
+    origin with the search page. Cookies ignore ports, so playback also has its own host
+    name where possible (--replay-host, which needs --search-url). Behind a reverse proxy,
+    --search-url and --replay-url are the addresses that readers use.
 
-    Without --users everybody is a reader, and writing takes a token. With it,
-    curators and administrators log in; docs/access.md describes the ways.
+    Without --users everybody is a reader, and writing needs a token. With it, curators and
+    administrators log in; see docs/access.md.
     """
     if given["replay_host"] and not given["search_url"]:
         raise UsageError(
@@ -169,25 +168,25 @@ def serve_command(
 
 
 @click.command("mcp")
-@option.string("--user", "NAME", "Answer as this user may see the archive.")
+@option.string("--user", "NAME", "Answer with the access rights of this user.")
 @option.value(
     "--http",
     click.IntRange(0, 65535),
     "PORT",
-    "Listen at this port, 0 for a free one, in place of standard input.",
+    "Listen on this port, 0 for a free one, instead of standard input.",
     into="port",
 )
 @LISTEN_HOST
 @HOST_NAMES
 @option.file_path(
     "--token-file",
-    "--http: the tokens that may ask, a line each: TOKEN or USER TOKEN.  [a new one, printed]",
+    "--http: file of accepted tokens, one per line: TOKEN or USER TOKEN.  [a new one, printed]",
 )
-@option.file_path("--audit", "Add who asked what to FILE, as JSON lines.")
+@option.file_path("--audit", "Append who asked what to FILE, as JSON lines.")
 @option.above_zero(
     "--rate-limit",
     "N",
-    "Tokens a second for each user; a question costs 10 or 20.  [NWX_RATE_LIMIT; no limit]",
+    "Tokens per second for each user; a question costs 10 or 20.  [NWX_RATE_LIMIT; no limit]",
 )
 @click.pass_obj
 def mcp_command(
@@ -201,7 +200,7 @@ def mcp_command(
     audit: Path | None,
     rate_limit: float | None,
 ) -> None:
-    """Let assistants search, read and quote the archive by MCP (nwx[mcp])."""
+    """Let assistants search, read and quote the archive over MCP (nwx[mcp])."""
     from nwx.assistants.server import assistant_viewer, serve_stdio
 
     if rate_limit:
@@ -231,7 +230,7 @@ _FROM_INPUT = option.flag(
 
 @click.group("users")
 def users_command() -> None:
-    """Keep the accounts of those who log in to the pages.
+    """Manage the accounts of users who log in to the pages.
 
     A reader sees what access rules show. A curator sees everything, and edits
     crawl specifications. An administrator also changes access rules.
@@ -241,9 +240,9 @@ def users_command() -> None:
 
 @users_command.command("add")
 @_NAME
-@option.value("--role", _ROLE, None, "The role.", default="reader")
+@option.value("--role", _ROLE, None, "Role of the account.", default="reader")
 @option.flag(
-    "--no-password", "Only for `nwx serve --users proxy=ADDRESS`: the proxy knows who it is."
+    "--no-password", "Only for `nwx serve --users proxy=ADDRESS`: the proxy identifies the user."
 )
 @_FROM_INPUT
 @USERS_FILE_OPTION
@@ -251,14 +250,14 @@ def users_command() -> None:
 def add_account(
     settings: Settings, name: str, role: str, no_password: bool, from_input: bool, users_file: str
 ) -> None:
-    """Add an account; its password is asked for.
+    """Add an account, and prompt for its password.
 
-    A running service knows it at once.
+    A running service accepts it at once.
     """
     from nwx.accounts.account_store import Role, check_account_name
 
     if no_password and from_input:
-        raise UsageError("an account has either no password or one; drop one of the options")
+        raise UsageError("--no-password and --password-stdin are mutually exclusive")
     check_account_name(name)
     with _accounts(settings, users_file, make=True) as store:
         password = "" if no_password else _password(name, from_input=from_input)
@@ -310,7 +309,7 @@ def change_role(settings: Settings, name: str, role: str, users_file: str) -> No
 
     with _accounts(settings, users_file) as store:
         changed = store.set_role(name, Role(role))
-    click.echo(f"{clean(changed.name)} is {changed.role} now")
+    click.echo(f"{clean(changed.name)} is now {changed.role}")
 
 
 @users_command.command("remove")
@@ -338,7 +337,9 @@ def _accounts(
 
     path = account_file_path(settings.engine, users_file or settings.users.file)
     if not (make or path.exists()):
-        raise AccountError(f"there are no accounts at {path}; `nwx users add NAME` makes the file")
+        raise AccountError(
+            f"there are no accounts at {path}; `nwx users add NAME` creates the file"
+        )
     file = AccountFile(path)
     try:
         yield AccountStore(file)
@@ -351,11 +352,11 @@ def _password(name: str, *, from_input: bool) -> str:
     if from_input:
         if given := sys.stdin.readline().rstrip("\r\n"):
             return given
-        raise UsageError("standard input has no password in its first line")
+        raise UsageError("the first line of standard input has no password")
     if not sys.stdin.isatty():
-        raise UsageError("a password is typed at a terminal; elsewhere, use --password-stdin")
+        raise UsageError("there is no terminal to type a password at; use --password-stdin")
     typed: str = click.prompt(
-        f"Password of {clean(name)}", hide_input=True, confirmation_prompt="The same again"
+        f"Password of {clean(name)}", hide_input=True, confirmation_prompt="Repeat the password"
     )
     return typed
 

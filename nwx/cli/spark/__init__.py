@@ -45,7 +45,7 @@ class _Jobs(click.Group):
 
 @click.group("spark", cls=_Jobs)
 def command() -> None:
-    """Do large work on Spark: here, or on a cluster.
+    """Run large jobs on Spark, locally or on a cluster.
 
     The results are those of the commands that work on one machine. Needs
     the extra `spark` and Java 17 or newer.
@@ -73,7 +73,7 @@ class _Submit(click.Command):
 def spark_submit(arguments: tuple[str, ...]) -> int:
     """Run a job through spark-submit, which takes the options before --.
 
-    spark-submit is that of SPARK_HOME, else the one that came with PySpark.
+    spark-submit is that of SPARK_HOME, or else the one installed with PySpark.
     """
     from nwx.jobs.session import prepare_environment
 
@@ -82,9 +82,9 @@ def spark_submit(arguments: tuple[str, ...]) -> int:
     place = arguments.index(_END)
     options, job = arguments[:place], arguments[place + 1 :]
     if not job:
-        raise UsageError("name a job behind --")
+        raise UsageError("name a job after --")
     prepare_environment()
     program = Path(os.environ["SPARK_HOME"]) / "bin" / "spark-submit"
     if not program.exists():
-        raise JobError(f"there is no {program}; SPARK_HOME has to name an installation of Spark")
+        raise JobError(f"there is no {program}; SPARK_HOME must be an installation of Spark")
     os.execv(program, [str(program), *options, str(_SCRIPT), "spark", *job])

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from nwx.jobs.output import JobReport, OutputMode
 
 _OVERWRITE = option.flag("--overwrite", "Replace the output of an earlier job.")
-_RESUME = option.flag("--resume", "Go on where an earlier job was stopped.")
+_RESUME = option.flag("--resume", "Resume an earlier job that was stopped.")
 base_option = option.string(
     "--base",
     "FOLDER",
-    help="Folder whose inner paths are kept in OUT.  [default: the folder named, or the one"
-    " that all files named have in common]",
+    help="Folder to which paths in OUT are relative.  [default: the given folder, or the common"
+    " folder of all files]",
 )
 _RUN_OPTIONS = (
     option.string(
         "--master",
         "URL",
         help="The cluster: yarn, spark://…, k8s://…, local[N].  [default: all cores of this"
-        " machine, or what spark-submit was told]",
+        " machine, or as given to spark-submit]",
     ),
     option.repeated("--conf", "NAME=VALUE", "A setting of Spark; may be repeated."),
     option.string(
@@ -56,7 +56,7 @@ class JobOptions:
         from nwx.jobs.output import OutputMode
 
         if self.overwrite and self.resume:
-            raise UsageError("--overwrite and --resume: give one of the two")
+            raise UsageError("--overwrite and --resume are mutually exclusive")
         if self.overwrite:
             return OutputMode.OVERWRITE
         return OutputMode.RESUME if self.resume else OutputMode.NEW
@@ -117,7 +117,7 @@ def print_job(report: "JobReport", asked: JobOptions) -> int:
         click.echo(", ".join([*counts, counted(report.errors_total, "error")]))
     if not report.is_whole:
         warn(
-            "the output is not whole, and has no _SUCCESS; mend what is named above, and "
-            "run the job again"
+            "the output is incomplete, and has no _SUCCESS; fix the errors listed above, and run"
+            " the job again"
         )
     return 0 if report.is_whole else 1

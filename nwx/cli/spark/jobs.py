@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1)
 @index_options
 @base_option
-@option.flag("--append-extension", "Write FILE.warc.gz.cdx in place of FILE.cdx.")
+@option.flag("--append-extension", "Write FILE.warc.gz.cdx instead of FILE.cdx.")
 @job_options(resume=False)
 def spark_cdx(
     out: str,
@@ -59,10 +59,9 @@ def spark_cdx(
 ) -> int:
     """Write an index of each archive file into the folder OUT.
 
-    FILES are WARC, ARC and WACZ files, named as for nwx import; folders and
-    globs may be addresses (s3://…, hdfs://…). Each index is what nwx cdx
-    --beside writes, at the path of its file. Indexes that are there are
-    skipped, so a stopped job goes on when run again.
+    FILES are WARC, ARC and WACZ files, named as for nwx import; folders and globs may be
+    addresses (s3://…, hdfs://…). Each index is what nwx cdx --beside writes, at the path of
+    its file. Existing indexes are skipped; run again to resume a stopped job.
     """
     from nwx.jobs.archive_files import index_archives
     from nwx.jobs.inputs import archive_inputs
@@ -90,7 +89,7 @@ def spark_cdx(
 @option.repeated(
     "--external",
     "DIR",
-    "Read payloads that records of type message/external-body name, in DIR and below only.",
+    "Read payloads named by message/external-body records, only in DIR and below.",
 )
 @extractor_option
 @base_option
@@ -110,12 +109,11 @@ def spark_extract(
 ) -> int:
     """Extract the documents of archive files, as Parquet, into the folder OUT.
 
-    FILES are WARC, ARC and WACZ files, named as for nwx import; folders and
-    globs may be addresses (s3://…, hdfs://…). Each has one Parquet file at
-    its path: a row a capture, with title, text, links and all other fields
-    where nwx import would make a document of it. nwx import --documents OUT
-    makes the same archive of these as nwx import of FILES. What is there is
-    skipped, so a stopped job goes on when run again.
+    FILES are WARC, ARC and WACZ files, named as for nwx import; folders and globs may be
+    addresses (s3://…, hdfs://…). Each gets one Parquet file at its path: one row per
+    capture, with title, text, links and all other fields where nwx import would create a
+    document. nwx import --documents OUT makes the same archive of these as nwx import of
+    FILES. Existing files are skipped; run again to resume a stopped job.
     """
     from nwx.importing.options import ImportOptions
     from nwx.jobs.archive_files import extract_archives
@@ -135,12 +133,11 @@ def spark_extract(
 def spark_links(out: str, documents: tuple[str, ...], **given: Any) -> int:
     """Invert the links of documents into the folder OUT.
 
-    DOCUMENTS are outputs of nwx spark extract. OUT gets what nwx export
-    links writes as Parquet of an archive of these documents: all links by
-    linked URL (links), and the graphs of hosts and domains with their
-    centralities; and the number of pages, hosts and domains that link to
-    each URL (targets). An archive of these documents takes the links as its
-    own by nwx invert-links --from OUT.
+    DOCUMENTS are outputs of nwx spark extract. OUT gets what nwx export links writes as
+    Parquet of an archive of these documents: all links by linked URL (links), and the
+    graphs of hosts and domains with their centralities; and the number of pages, hosts and
+    domains that link to each URL (targets). nwx invert-links --from OUT loads the links
+    into an archive of these documents.
     """
     from nwx.jobs.links import documents_inputs, invert_links_on
 
@@ -176,11 +173,10 @@ def spark_dedup(
 ) -> int:
     """List the duplicates in CDX files into the folder OUT.
 
-    FILES are CDX and CDXJ files, folders and globs of them, or addresses
-    (s3://…, hdfs://…); @FILE is a manifest. The files part-*.txt in OUT, one
-    behind the other, are the list that nwx dedup-cdx writes. A URL with very
-    many captures, in whatever files, is no more work for one executor than
-    others.
+    FILES are CDX and CDXJ files, folders and globs of them, or addresses (s3://…,
+    hdfs://…); @FILE is a manifest. The files part-*.txt in OUT, concatenated, are the list
+    that nwx dedup-cdx writes. A URL with very many captures does not slow down one
+    executor.
     """
     from nwx.dedup.sorted_input import held_lines, is_archive
     from nwx.jobs.dedup_lists import ListOptions, list_duplicates
@@ -218,8 +214,8 @@ def spark_revisits(
 ) -> int:
     """List the revisit records in CDX files into the folder OUT.
 
-    FILES are those of nwx spark dedup. The files part-*.txt in OUT, one behind
-    the other, are the list that nwx revisits writes.
+    FILES are those of nwx spark dedup. The files part-*.txt in OUT, concatenated, are the
+    list that nwx revisits writes.
     """
     from nwx.jobs.dedup_lists import ListOptions, list_revisits
     from nwx.jobs.inputs import cdx_tasks
@@ -238,14 +234,12 @@ SAMPLE_OPTION = option.count(
 @click.command("splits")
 @click.argument("out", metavar="FILE")
 @click.argument("files", metavar="CDX...", nargs=-1)
-@click.option(
-    "--shards", type=click.IntRange(2, 100_000), required=True, help="Number of shards to cut into."
-)
+@click.option("--shards", type=click.IntRange(2, 100_000), required=True, help="Number of shards.")
 @SAMPLE_OPTION
 @option.string(
     "--cluster",
     "PLACE",
-    "Take the split points from a cluster that is there, in place of CDX files.",
+    "Take the split points from an existing cluster instead of CDX files.",
 )
 @job_options(resume=False)
 def spark_splits(
@@ -256,12 +250,11 @@ def spark_splits(
     cluster: str,
     **given: Any,
 ) -> int:
-    """Write split points for ZipNum clusters to FILE, one a line.
+    """Write split points for ZipNum clusters to FILE, one per line.
 
-    They cut the lines of CDX files into shards of about the same number of
-    lines, by a sample. Clusters of the same collection, and those that are
-    merged later, can share the file: nwx spark zipnum and nwx zipnum build
-    take it with --splits.
+    They split the lines of CDX files into shards of about the same number of lines,
+    estimated from a sample. Clusters of the same collection, and those merged later, can
+    share the file: nwx spark zipnum and nwx zipnum build read it with --splits.
     """
     from nwx.jobs.inputs import cdx_tasks
     from nwx.jobs.splits import cluster_split_file, sampled_split_file
@@ -269,7 +262,7 @@ def spark_splits(
     asked = JobOptions(**given)
     if cluster:
         if files:
-            raise UsageError("--cluster takes no CDX files")
+            raise UsageError("--cluster cannot be combined with CDX files")
         report = cluster_split_file(out, cluster, shards, overwrite=asked.overwrite)
         return print_job(report, asked)
     named = {"sample": sample, "overwrite": asked.overwrite}
@@ -294,10 +287,9 @@ def spark_zipnum(
 ) -> int:
     """Build a ZipNum cluster in the folder OUT from CDX or CDXJ files.
 
-    The files may be plain, gzip or zstd, sorted or not; of folders, those
-    named .cdx and .cdxj are read. The cluster is byte for byte what nwx
-    zipnum build makes with the same split points. With --resume, shards that
-    are written are kept.
+    The files may be plain, gzip or zstd, sorted or not; in folders, files named .cdx and
+    .cdxj are read. The cluster is byte for byte what nwx zipnum build makes with the same
+    split points. With --resume, finished shards are kept.
     """
     from nwx.jobs.inputs import cdx_tasks
     from nwx.jobs.zipnum import build_cluster_on
@@ -311,12 +303,12 @@ def spark_zipnum(
 @click.command("cc-index")
 @click.argument("out", metavar="OUT")
 @click.argument("files", metavar="CDX...", nargs=-1)
-@option.string("--crawl", "NAME", "Name of the crawl of files that do not name theirs.")
+@option.string("--crawl", "NAME", "Crawl of files that do not name theirs.")
 @job_options(resume=False)
 def spark_cc_index(out: str, files: tuple[str, ...], crawl: str, **given: Any) -> int:
     """Write Common Crawl's columnar index of CDX or CDXJ files into OUT.
 
-    The table is the one of nwx export cc-index.
+    The table is that of nwx export cc-index.
     """
     from nwx.jobs.inputs import cdx_tasks
     from nwx.jobs.splits import build_cc_index_on
@@ -349,11 +341,11 @@ def spark_facets(
 ) -> int:
     """Count the facets of captures into the folder OUT.
 
-    FILES are one folder that nwx export captures wrote, or CDX and CDXJ files as
-    for nwx spark dedup. combinations.parquet in OUT has the combinations with
-    many captures, all features counted exactly. nwx build-facets --from OUT
-    makes them, and the columns of all captures, those of an archive: of the
-    one that was exported, or one that loaded the same CDX files.
+    FILES are one folder that nwx export captures wrote, or CDX and CDXJ files as for nwx
+    spark dedup. combinations.parquet in OUT has the combinations with many captures, all
+    features counted exactly. nwx build-facets --from OUT loads them, and the columns of all
+    captures, into an archive: the one that was exported, or one that loaded the same CDX
+    files.
     """
     from nwx.facets.sites import read_sites
     from nwx.jobs.facet_rows import capture_inputs
