@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _ERRORS = {
-    "400": "the query is wrong, not allowed, or takes more than it may",
+    "400": "the query is invalid, not allowed, or exceeds a limit",
     "403": "an update, which is never taken",
     "404": "the archive has no triples yet",
     "406": "the answer does not come in an accepted type",
@@ -69,7 +69,7 @@ ENTITY_OPERATIONS = (
         id="sparqlByPost",
         path="/sparql",
         method="post",
-        summary="The same, with the query in the body: as it is, or as a field of a form",
+        summary="The same, with the query in the body: as plain text, or as a field of a form",
         parameters=_PARAMETERS,
         media_types=_MEDIA_TYPES,
         errors=_ERRORS,
@@ -110,7 +110,7 @@ def _entity(iri: str) -> ResponseReturnValue:
     found = archive().entities()
     facts = answer_facets(lambda: found.facts(iri)) if found else None
     if found is None or facts is None:
-        raise NotFound(gettext("this archive knows no entity %(iri)s", iri=iri))
+        raise NotFound(gettext("this archive has no entity %(iri)s", iri=iri))
     of_year = f"{year:04}" if year else ""
     captures = answer_facets(
         lambda: found.captures(iri, of_year, limit=ENTITIES_A_PAGE + 1, offset=page.begin)
@@ -182,7 +182,7 @@ def _read_query() -> "SparqlQuery | None":
     text = ""
     if request.method == "POST":
         if request.mimetype == _UPDATE_TYPE or "update" in request.form:
-            raise Forbidden(gettext("updates are not taken: this store can only be read"))
+            raise Forbidden(gettext("updates are not accepted: this store is read-only"))
         if request.mimetype == _QUERY_TYPE:
             text = request.get_data(as_text=True)
         elif request.mimetype == _FORM_TYPE:
@@ -190,7 +190,7 @@ def _read_query() -> "SparqlQuery | None":
         else:
             raise UnsupportedMediaType(f"send a query as {_QUERY_TYPE} or {_FORM_TYPE}")
     elif "update" in fields:
-        raise Forbidden(gettext("updates are not taken: this store can only be read"))
+        raise Forbidden(gettext("updates are not accepted: this store is read-only"))
     if len(fields.getlist("query")) > 1:
         raise UsageError(ErrorText("there are several queries; send one"))
     text = text or fields.get("query", "")

@@ -128,7 +128,7 @@ def key_of(url: str) -> str:
 _WORDS = {
     Action.BLOCK: ErrorText("it is blocked"),
     Action.EMBARGO: ErrorText("it is under embargo"),
-    Action.LOCAL: ErrorText("it can be seen at certain places only, such as the reading room"),
+    Action.LOCAL: ErrorText("it can be seen only at certain places, such as the reading room"),
 }
 
 

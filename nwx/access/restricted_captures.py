@@ -53,9 +53,7 @@ _MORE_NEAR, _MOST_NEAR = 8, 8_000
 
 def reading_only() -> EngineError:
     """Return the error for writing to an engine that shows a part of an archive."""
-    return EngineError.translated(
-        "an archive that is seen with access rules is open for reading only"
-    )
+    return EngineError.translated("an archive opened with access rules is read-only")
 
 
 def writing_refused(self: object, *given: Any, **named: Any) -> Any:

@@ -188,13 +188,13 @@ class VisibleScores(VisibleEntries):
     """The scores of visible captures, without faults and missing resources of hidden URLs."""
 
     def refusal(self) -> NwxError:
-        return WithheldError.translated("scores are written by those who see the whole archive")
+        return WithheldError.translated("only users who see the whole archive can write scores")
 
     def withheld(self, state: str) -> NwxError | None:
         if not state.startswith(_MONITOR):
             return None
         return WithheldError.translated(
-            "the sums of a monitor count captures that access rules hide; log in as a "
+            "the totals of a monitor include captures that access rules hide; log in as a "
             "curator, or use `nwx --unrestricted`, to see them"
         )
 
@@ -257,7 +257,7 @@ class VisibleReviews(VisibleScores):
     """The reviews of visible captures."""
 
     def refusal(self) -> NwxError:
-        return WithheldError.translated("reviews are written by those who see the whole archive")
+        return WithheldError.translated("only users who see the whole archive can write reviews")
 
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         names = ("capture", *_Reviewed._fields[1:])

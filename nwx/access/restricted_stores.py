@@ -114,7 +114,9 @@ class RestrictedFacetStore(FacetStore):
 
 def _refused_blobs(self: object, *given: Any, **named: Any) -> Any:
     """Raise EngineError: blobs contain hidden data too."""
-    raise EngineError.translated("the blobs of inlinks are for those who see the whole archive")
+    raise EngineError.translated(
+        "only users who see the whole archive can read the blobs of inlinks"
+    )
 
 
 class RestrictedInlinkIndex(InlinkIndex):

@@ -61,7 +61,7 @@ def asked_rule(
     narrowing = {name: given.pop(name, "") for name in ("collection", "digest", "file")}
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
-        raise UsageError.translated("say what the rule is about; * is all captures")
+        raise UsageError.translated("name what the rule applies to; * is all captures")
     return AccessRule("", Action(action), between(scope, from_, to), reason=reason, **given)
 
 

@@ -81,7 +81,7 @@ class AccountFile:
             ) from error
         if mode & stat.S_IRWXO:
             raise SourceError.translated(
-                "every user of this machine can use %(path)s, and so log in as anybody; "
+                "every user of this machine can access %(path)s, and so log in as anybody; "
                 "run `chmod o= %(path)s`",
                 path=self.path,
             )
@@ -117,7 +117,7 @@ class AccountFile:
             row = db.execute("SELECT value FROM secrets WHERE name = 'sessions'").fetchone()
         if row is None:
             raise SourceError.translated(
-                "%(path)s has no secret; restore it from a copy", path=self.path
+                "%(path)s has no secret; restore it from a backup", path=self.path
             )
         return bytes(row[0])
 
@@ -190,9 +190,8 @@ def check_account_name(name: str) -> str:
     """Return the name of an account; raises AccountError if it is invalid."""
     if not is_account_name(name):
         raise AccountError.translated(
-            "%(name)s cannot name an account; use up to %(most)s "
-            "letters, digits and signs such as . - _ @, without blanks, commas or "
-            "slashes",
+            "%(name)s is not a valid account name; use up to %(most)s letters, digits and"
+            " characters such as . - _ @, without spaces, commas or slashes",
             name=repr(name[:40]),
             most=MOST_NAME_CHARACTERS,
         )
@@ -210,7 +209,7 @@ def check_password(password: str, name: str) -> str:
     """Return a password if it is acceptable; raises AccountError if it is weak."""
     if len(password) < LEAST_PASSWORD_CHARACTERS:
         raise AccountError.translated(
-            "the password is short; use %(least)s or more characters",
+            "the password is too short; use at least %(least)s characters",
             least=LEAST_PASSWORD_CHARACTERS,
         )
     if len(password) > MOST_PASSWORD_CHARACTERS:
@@ -289,7 +288,7 @@ class AccountStore:
         with self._file.changing() as db:
             if known := _found(db, name):
                 raise AccountError.translated(
-                    "there is an account %(name)s already; `nwx users role` and `nwx users "
+                    "the account %(name)s already exists; `nwx users role` and `nwx users "
                     "password` change it",
                     name=known.name,
                 )
@@ -355,7 +354,7 @@ def _required(db: sqlite3.Connection, name: str) -> Account:
     found = _found(db, name)
     if found is None:
         raise AccountError.translated(
-            "there is no account %(name)s; `nwx users list` names all", name=repr(name[:100])
+            "there is no account %(name)s; `nwx users list` lists all", name=repr(name[:100])
         )
     return found
 

@@ -55,7 +55,7 @@ def user_options(
     name, _, addresses = users.partition("=")
     if (name or "none") not in set(UserMode) or (addresses and name != UserMode.PROXY):
         raise SettingsError(
-            f"--users is {users[:100]!r}; it takes none, token, accounts or proxy=ADDRESS,…"
+            f"--users is {users[:100]!r}; it must be none, token, accounts or proxy=ADDRESS,…"
         )
     mode = UserMode(name or "none")
     naming = tuple(map(network_of, filter(None, addresses.split(","))))
@@ -65,7 +65,7 @@ def user_options(
         )
     if mode is UserMode.TOKEN and len(access_token) < LEAST_TOKEN_CHARACTERS:
         raise SettingsError(
-            f"--users token needs a token of {LEAST_TOKEN_CHARACTERS} or more characters; set "
+            f"--users token needs a token of at least {LEAST_TOKEN_CHARACTERS} characters; set "
             "NWX_ACCESS_TOKEN, for example to the output of `openssl rand -hex 32`"
         )
     trusted = tuple(map(network_of, trusted_proxies))
@@ -82,8 +82,8 @@ def network_of(text: str) -> Network:
         found = ipaddress.ip_network(text.strip().strip("[]"))
     except ValueError as error:
         raise SettingsError(
-            f"{text[:60]!r} is no address of a proxy; write 127.0.0.1, ::1 or 10.0.0.0/24"
+            f"{text[:60]!r} is not the address of a proxy; write 127.0.0.1, ::1 or 10.0.0.0/24"
         ) from error
     if not found.prefixlen:
-        raise SettingsError(f"{text[:60]} stands for all addresses; name those of the proxy")
+        raise SettingsError(f"{text[:60]} covers all addresses; name only those of the proxy")
     return found

@@ -95,7 +95,7 @@ def scaled(
     form = _FORMATS.get(media_type)
     if form is None:
         raise UsageError.translated(
-            "%(media_type)s is not written; choose one of %(choices)s",
+            "%(media_type)s cannot be written; choose one of %(choices)s",
             media_type=repr(media_type),
             choices=", ".join(_FORMATS),
         )

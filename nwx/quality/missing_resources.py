@@ -53,7 +53,7 @@ def asked_repairs(kinds: Iterable[str], pages: PageFilter, host: str = "") -> Re
     wanted = asked_missing(kinds).kinds & EMBEDDED
     if not wanted:
         raise UsageError.translated(
-            "kind is none of a resource; choose one of %(choices)s",
+            "kind is not that of a resource; choose one of %(choices)s",
             choices=", ".join(RESOURCE_KINDS),
         )
     return RepairQuestion(pages, wanted, host)

@@ -165,7 +165,7 @@ def _parsed(payload: bytes, form: Callable[..., _Parsed], name: str) -> _Parsed:
     try:
         found: _Parsed = msgspec.json.decode(payload, type=form)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FormatError(f"this is no {name} that can be read: {error}"[:300]) from error
+        raise FormatError(f"this is not a readable {name}: {error}"[:300]) from error
     return found
 
 

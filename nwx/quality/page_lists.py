@@ -51,7 +51,9 @@ class UrlList:
                 continue
             self.wrong += 1
             if len(self.problems) < _MOST_PROBLEMS:
-                self.problems.append(f"{self._name}:{number}: {words[:80]!r} is no URL of a page")
+                self.problems.append(
+                    f"{self._name}:{number}: {words[:80]!r} is not the URL of a page"
+                )
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:

@@ -95,7 +95,7 @@ def read_month(text: str) -> str:
     found = _MONTH.fullmatch(text)
     if text and not found:
         raise UsageError.translated(
-            "%(text)s is no month; write YYYY-MM, such as 2010-07", text=repr(text[:20])
+            "%(text)s is not a month; write YYYY-MM, such as 2010-07", text=repr(text[:20])
         )
     return f"{found[1]}{found[2]}" if found else ""
 
@@ -311,7 +311,7 @@ def check_review(verdict: str, marked: str = "") -> None:
     """Raise UsageError unless the verdict is known, and the mark has four numbers up to 100."""
     if verdict not in list(ReviewVerdict):
         raise UsageError.translated(
-            "%(verdict)s is no verdict; write good, usable or bad", verdict=repr(verdict[:40])
+            "%(verdict)s is not a verdict; write good, usable or bad", verdict=repr(verdict[:40])
         )
     if marked and not _MARK.fullmatch(marked):
         raise UsageError.translated("a mark is left, top, width and height in percent: 10,20,30,40")

@@ -37,7 +37,7 @@ def block_of_capture(places: FilePlaces, capture: Capture, limit: int) -> Stored
     path = places.path(capture.collection, capture.source_file)
     if path is None:
         raise SourceError.translated(
-            "nobody knows where %(source_file)s is", source_file=capture.source_file
+            "the location of %(source_file)s is unknown", source_file=capture.source_file
         )
     member = capture.source_file.partition("#")[2]
     source = ArchiveSource(capture.source_file, path, None, member)
@@ -68,7 +68,7 @@ def _record(source: ArchiveSource, offset: int) -> io.BufferedReader:
     try:
         record = record_at(handle, offset)
         if record is None:
-            raise FormatError.translated("no record is at its place")
+            raise FormatError.translated("there is no record at its place")
     except BaseException:
         handle.close()
         raise
@@ -79,11 +79,13 @@ def _parts(record: io.BufferedReader, limit: int, is_wanted: Callable[[str], boo
     """Return the head and the block of a record; raises FormatError above `limit`."""
     head, lines = _head(record)
     if head is None or not is_wanted(target_uri_of(head)):
-        raise FormatError.translated("another record is in its place")
+        raise FormatError.translated("there is another record at its place")
     length = head.length or 0
     if length > limit:
         raise FormatError.translated(
-            "the record has %(length)s bytes, %(limit)s are read", length=length, limit=limit
+            "the record has %(length)s bytes; at most %(limit)s are read",
+            length=length,
+            limit=limit,
         )
     block = record.read(length)
     record.read(_RECORD_END)  # so that the checksum of the member is compared

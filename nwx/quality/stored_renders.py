@@ -95,7 +95,7 @@ def read_placed_render(
 def _name(uri: str) -> RenderName:
     name = render_name(uri)
     if name is None:
-        raise FormatError.translated("%(uri)s is no render of a page", uri=repr(uri[:80]))
+        raise FormatError.translated("%(uri)s is not a render of a page", uri=repr(uri[:80]))
     return name
 
 
@@ -171,7 +171,7 @@ def _field(line: bytes) -> tuple[str, str]:
 def _members(path: Path) -> Iterator[_Member]:
     with SourceError.instead_of(OSError, f"{path} cannot be read"), path.open("rb") as handle:
         if handle.read(2) not in (b"\x1f\x8b", b""):
-            raise SourceError(f"{path} is no WARC file of gzip members; name another file")
+            raise SourceError(f"{path} is not a WARC file of gzip members; name another file")
         handle.seek(0)
         members = GzipMembers(Raw(handle))
         while members.next():

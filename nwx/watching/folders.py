@@ -186,7 +186,7 @@ def held(folders: Sequence[Path]) -> Iterator[None]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise SourceError(
-                    f"{folder} is watched by another process already; end that one first"
+                    f"{folder} is already watched by another process; stop that one first"
                 ) from error
             except OSError as error:
                 # Some network file systems have no locks on folders.
@@ -233,7 +233,7 @@ def make_folder(folder: Path) -> None:
 
     Raises SourceError if that fails.
     """
-    with SourceError.instead_of(OSError, f"{folder} cannot be made"):
+    with SourceError.instead_of(OSError, f"{folder} cannot be created"):
         folder.mkdir(parents=True, exist_ok=True)
 
 

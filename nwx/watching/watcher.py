@@ -236,7 +236,7 @@ class _Watch:
     def _problem(self, file: _File, errors: tuple[ReadError, ...]) -> str:
         """Return why a file is not in the archive, "" if all of it is."""
         if not file.sources:
-            return errors[0].message if errors else "it holds no records"
+            return errors[0].message if errors else "it has no records"
         for source in file.sources:
             entry = self._ledger.get(source.name)
             own = [error for error in errors if error.file == source.name]
@@ -254,7 +254,7 @@ class _Watch:
                 moved_to = str(move_file(file.path, self._options.failed))
                 file.path.unlink()
             except (SourceError, OSError) as error:
-                problem = f"{problem}; nor can it be moved: {error}"
+                problem = f"{problem}; it cannot be moved either: {error}"
         self._tell(
             Event(
                 EventKind.FAILED,

@@ -84,7 +84,7 @@ def test_rules_are_read_from_and_written_to_files(here: Nwx, tmp_path: Path) -> 
 def test_wrong_rules_are_refused(here: Nwx) -> None:
     for arguments, message in (
         (("embargo", URL), "needs its end"),
-        (("block", ""), "what the rule is about"),
+        (("block", ""), "what the rule applies to"),
         (("block", URL, "--to", "soon"), "is not a date"),
         (("local", URL, "--address", "x"), "is no network"),
     ):

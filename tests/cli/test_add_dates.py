@@ -170,7 +170,9 @@ def test_an_index_is_built_of_others(archive: Nwx, dup: Path, tmp_path: Path) ->
     archive("add-dates", "--build", "all", "--documents-only", "--from", "all", more)
     assert home(archive) == ["2010", "2012", "2013", "2015"]
     assert archive("dates", "orphans").out == ""
-    assert "choose" in archive("add-dates", "--build", "a", "--into", "b", more, code=2).err
+    assert (
+        "use one of them" in archive("add-dates", "--build", "a", "--into", "b", more, code=2).err
+    )
     assert "--build" in archive("add-dates", "--from", "all", more, code=2).err
     assert "anew" in archive("add-dates", "--build", "main", more, code=2).err
 

@@ -63,7 +63,7 @@ def test_pages_of_a_list_are_checked_and_wrong_lines_are_told(check: Callable[..
     lines = f"# pages\n{ABOUT}\n\n20200101000000 {HOME}\nno page\n"
     found = check("--urls", "-", "--json", "--no-renders", stdin=lines)
     assert [score["url"] for score in found.json["scores"]] == [HOME, ABOUT]
-    assert "standard input:5: 'no page' is no URL of a page" in found.err
+    assert "standard input:5: 'no page' is not the URL of a page" in found.err
     assert check("--urls", "-", "--json").json["pages"] == 0
 
 

@@ -71,5 +71,5 @@ def test_what_cannot_be_compared(archive: Nwx) -> None:
     alone = archive("compare", "first", code=2)
     assert "name a second collection, or --spec SPEC" in alone.err
     unknown = archive("compare", "first", "third", code=2)
-    assert "'third' is no collection (there are: first, second)" in unknown.err
+    assert "'third' is neither a collection (there are: first, second)" in unknown.err
     archive("compare", "first", "first", code=2)

@@ -132,7 +132,7 @@ def replayed(address: str) -> bytes:
 
 def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     lines = listed(tmp_path / "list.dup", PAGES[1])
-    assert "nothing to write" in nwx("dedup-warc", "-e", lines, "-o", tmp_path / "n", code=2).err
+    assert "nothing to rewrite" in nwx("dedup-warc", "-e", lines, "-o", tmp_path / "n", code=2).err
     missing = tmp_path / "no.warc.gz"
     assert "no.warc.gz" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, missing, code=2).err
     old = write_warc(tmp_path / "crawl.warc.gz", PAGES)

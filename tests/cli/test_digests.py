@@ -38,7 +38,7 @@ def test_two_institutions_see_what_they_have_in_common(nwx: Nwx, tmp_path: Path)
 
     forecast = nwx("savings", cdx, "--held", tmp_path / "ours", "--json").json["held"]
     assert forecast["captures"] == 1
-    assert "held already: 1 capture (50%)" in nwx("savings", cdx, "--held", tmp_path / "ours").out
+    assert "already held: 1 capture (50%)" in nwx("savings", cdx, "--held", tmp_path / "ours").out
 
 
 def test_hidden_payloads_are_not_exported(nwx: Nwx, tmp_path: Path) -> None:

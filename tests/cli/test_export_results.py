@@ -29,8 +29,9 @@ def test_results_are_written_in_each_form(nwx: Nwx, tmp_path: Path) -> None:
 
 
 def test_wrong_uses_are_told(nwx: Nwx, tmp_path: Path) -> None:
-    assert "Name it .csv" in nwx("export", "results", tmp_path / "out", "x", code=2).err
+    assert "name it .csv" in nwx("export", "results", tmp_path / "out", "x", code=2).err
     assert "of `nwx export results`" in nwx("export", "captures", tmp_path / "out", "x", code=2).err
     assert (
-        "--field is about" in nwx("export", "results", "o.txt", "x", "--field", "url", code=2).err
+        "--field applies only"
+        in nwx("export", "results", "o.txt", "x", "--field", "url", code=2).err
     )

@@ -24,7 +24,7 @@ def test_a_job_is_fed_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None
         assert process.stdout is not None
         assert process.stdout.readline() == "1 given, 0 fetched\n"
         again = nwx("heritrix", job, "--crawl", "floods", code=1)
-        assert "is fed by another process" in again.err
+        assert "is already fed by another process" in again.err
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=60) == ("", "")
         assert process.returncode == 0
@@ -42,4 +42,4 @@ def test_a_queue_that_refuses_ends_it(nwx: Nwx, tmp_path: Path) -> None:
     (tmp_path / "crawler-beans.cxml").touch()
     (tmp_path / "latest").symlink_to("first")
     asked = ("heritrix", tmp_path, "--crawl", "floods", "--queue", "gopher://a.example")
-    assert "no address of a queue" in nwx(*asked, code=2).err
+    assert "not the address of a queue" in nwx(*asked, code=2).err

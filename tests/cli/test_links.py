@@ -126,7 +126,7 @@ def test_outlinks_tell_what_was_captured(linked: Nwx) -> None:
         (TARGET, False),
         ("http://a.example/2", False),
     ]
-    assert "no links out" in linked("links", "http://nowhere.example/", "--out").out
+    assert "no outlinks" in linked("links", "http://nowhere.example/", "--out").out
     printed = linked("links", "a.example/", "--out").out
     assert "captured a          http://a.example/  self" in printed
 

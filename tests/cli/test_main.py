@@ -172,5 +172,5 @@ def test_mistakes_are_answered_with_what_may_be_meant(nwx: Nwx, tmp_path: Path) 
     assert "Did you mean 'administrator'?" in asked.err
     nothing = nwx("facets", "--by", "type", "--where", "type=pdfx")
     assert "no capture matches type=pdfx; `nwx facets --by type` lists" in nothing.err
-    assert "write QUERY too" in nwx("wacz", tmp_path / "a.wacz", "--limit", 1, code=2).err
+    assert "needs a QUERY" in nwx("wacz", tmp_path / "a.wacz", "--limit", 1, code=2).err
     assert nwx("wacz", tmp_path / "a.wacz", "*", "--limit", 1).out.startswith("1 capture of 1 file")

@@ -84,7 +84,7 @@ def test_a_command_is_told_once(nwx: Nwx, tmp_path: Path) -> None:
     )
     failing = ("--anew", "--alert-command", f"{sys.executable} -c 'raise SystemExit(3)'")
     ran = nwx("monitor", "floods", "--crawl-log", log, "--once", *failing)
-    assert "an alert was not told" in ran.err and "ended with 3" in ran.err
+    assert "an alert was not sent" in ran.err and "ended with 3" in ran.err
 
 
 def test_thresholds_are_those_of_a_file(nwx: Nwx, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_thresholds_are_those_of_a_file(nwx: Nwx, tmp_path: Path) -> None:
     again = nwx(*once, "--anew", NWX_THRESHOLDS=str(thresholds)).json
     assert of_crawl(again["alerts"]) == []
     thresholds.write_text("[alerts]\nhost_fetch = 50\n")
-    assert "'host_fetch' is no threshold" in nwx(*once, "--thresholds", thresholds, code=2).err
+    assert "'host_fetch' is not a threshold" in nwx(*once, "--thresholds", thresholds, code=2).err
 
 
 def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     unclosed = nwx("monitor", "--once", "--alert-command", "'", code=2)
     assert "--alert-command cannot be read" in unclosed.err
     assert "is not a valid collection name" in nwx("monitor", "--collection", "a/b", code=2).err
-    assert "is no name of a crawl" in nwx("monitor", "a/b", "--once", code=2).err
+    assert "is not a valid crawl name" in nwx("monitor", "a/b", "--once", code=2).err
     for name in ("rivers", "default"):
         again = nwx(
             "monitor", "floods", "--collection", name, "--once", code=2 * (name != "rivers")
@@ -134,7 +134,7 @@ def test_it_looks_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None:
         _, problems = process.communicate(timeout=60)
         assert process.returncode == 0
     assert [line for line in problems.splitlines() if "alert: disk" not in line] == [
-        "nwx: alert: errors: sick.example: 100% of the last answers have a status from 400 on"
+        "nwx: alert: errors: sick.example: 100% of the last answers have a status of 400 or higher"
     ]
 
 
@@ -157,7 +157,7 @@ def test_on_a_small_terminal(tmp_path: Path) -> None:
         shown += seen_on(terminal, "")
     os.close(terminal)
     assert process.returncode == 0
-    assert "\nnwx: an alert was not told yet: the webhook does not answer" in f"\n{shown}"
+    assert "\nnwx: an alert was not sent yet: the webhook does not answer" in f"\n{shown}"
 
 
 def seen_on(terminal: int, awaited: str) -> str:

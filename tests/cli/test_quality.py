@@ -31,7 +31,7 @@ def test_pages_are_listed_worst_first(nwx: Nwx, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(nwx("quality", "--csv", "--kind", "leak").out)))
     assert [row["id"] for row in rows] == ["1"]
     assert nwx("quality", "--host", "B.example.org", "--month", "2010-01", "--json").json["pages"]
-    assert "is no month" in nwx("quality", "--month", "2010", code=2).err
+    assert "is not a month" in nwx("quality", "--month", "2010", code=2).err
     nwx("quality", "--csv", "--json", code=2)
     nwx("review", "1", "--verdict", "bad", "--reviewer", "ann")
     assert "bad 1" in nwx("review").err

@@ -58,7 +58,7 @@ def test_urls_are_added_listed_blacklisted_and_lifted(nwx: Nwx) -> None:
 
 def test_wrong_use(nwx: Nwx) -> None:
     assert "set NWX_QUEUE_TOKEN" in nwx("queue", code=2).err
-    assert "no http, https or ftp address" in nwx("queue", "add", "example", code=2).err
+    assert "not an http, https or ftp address" in nwx("queue", "add", "example", code=2).err
     assert "--file" in nwx("queue", "add", code=2).err
     assert "nothing.txt" in nwx("queue", "add", "--file", "nothing.txt", code=1).err
     assert nwx("queue", "add", "http://a/", "--priority", "2", code=2).err

@@ -115,5 +115,5 @@ def test_an_archive_of_which_nothing_is_known(nwx: Nwx, tmp_path: Path) -> None:
 
 
 def test_wrong_use(nwx: Nwx) -> None:
-    assert "exclude" in nwx("repair", "--csv", "--seeds", code=2).err
+    assert "mutually exclusive" in nwx("repair", "--csv", "--seeds", code=2).err
     assert "--queue" in nwx("repair", "--crawl", "x", code=2).err

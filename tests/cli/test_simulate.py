@@ -104,13 +104,13 @@ def test_examples_stand_for_keywords(archive: Nwx, tmp_path: Path) -> None:
     assert 'text = "flood"' in again
     assert 'text = "broke"' not in again
     none = archive("steer", path, "--like", "http://a.test/none", code=2)
-    assert "like[2]: http://a.test/none is no captured page" in none.err
+    assert "like[2]: http://a.test/none is neither a captured page" in none.err
 
 
 def test_options_that_make_no_sense(archive: Nwx, tmp_path: Path) -> None:
     path = tmp_path / "floods.toml"
     assert "--budget needs --simulate" in archive("steer", path, "--budget", 9, code=2).err
     odd = archive("steer", path, "--simulate", "made", "--chart", "a.gif", code=2)
-    assert "end it in .svg or .png" in odd.err
+    assert "must end in .svg or .png" in odd.err
     unknown = archive("steer", path, "--simulate", "other", code=2)
     assert "the collection other has no page" in unknown.err

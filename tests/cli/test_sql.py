@@ -29,6 +29,6 @@ def test_what_is_refused(quarry: Path) -> None:
         in run_nwx(quarry, "sql", "FROM captures c SELECT c.x", code=2).err
     )
     assert "with --file" in run_nwx(quarry, "sql", code=2).err
-    assert "exclude" in run_nwx(quarry, "sql", BY_YEAR, "--csv", "--json", code=2).err
+    assert "mutually exclusive" in run_nwx(quarry, "sql", BY_YEAR, "--csv", "--json", code=2).err
     endless = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b, range(1000000000) c"
     assert "took longer" in run_nwx(quarry, "sql", endless, "--seconds", "0.5", code=1).err

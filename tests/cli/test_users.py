@@ -21,7 +21,7 @@ def test_accounts_are_added_changed_listed_and_removed(tmp_path: Path) -> None:
     assert added.out == "added ada, administrator\n"
     run_nwx(archive, *"users add zoe --no-password".split())
     refused = run_nwx(archive, *"users add ADA --no-password".split(), code=2)
-    assert "there is an account ada already" in refused.err
+    assert "the account ada already exists" in refused.err
     weak = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"short\n", code=2)
     assert "the password is short" in weak.err
     empty = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"\n", code=2)

@@ -58,7 +58,7 @@ def test_json_lines(nwx: Nwx, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ((), "name the folder"),
-        (("gone",), "no folder"),
+        (("gone",), "not a folder"),
         (("in", "--completed", "in"), "contains the watched folder"),
         (("in", "--failed", "."), "contains the watched folder"),
     ],

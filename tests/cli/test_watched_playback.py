@@ -128,5 +128,5 @@ def test_wrong_samples_and_browsers_are_said_before_the_watch_begins(
 ) -> None:
     (tmp_path / "in").mkdir()
     given = "watch", tmp_path / "in", "--once", "--check-playback"
-    assert "is no sample" in nwx(*given, "none", code=2).err
+    assert "is not a sample" in nwx(*given, "none", code=2).err
     assert "there is no browser at" in nwx(*given, "5", code=2, NWX_BROWSER="/none").err

@@ -287,7 +287,7 @@ def test_a_player_that_is_gone_is_an_error_and_no_fault(filled: Engine) -> None:
     def nothing(render: PageRender) -> PageRender:
         return replace(render, resources=(), problem="navigation: net::ERR_CONNECTION_REFUSED")
 
-    with pytest.raises(SourceError, match="playback does not answer"):
+    with pytest.raises(SourceError, match="playback no longer answers"):
         _check(filled, MadeUpBrowser(nothing), is_playing=lambda: False)
     assert list(filled.quality_index().scan()) == []
     _, found = _check(filled, MadeUpBrowser(nothing))

@@ -282,7 +282,7 @@ def test_captures_that_were_made_anew_are_counted_anew(crawl: MadeCrawl) -> None
     monitor.close()
     assert report.totals.captures == report.archived == 5
     (problem,) = report.problems
-    assert "all was counted anew" in problem.message
+    assert "everything was counted again" in problem.message
 
 
 def test_the_queue_of_a_crawl(crawl: MadeCrawl) -> None:

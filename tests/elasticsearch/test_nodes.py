@@ -298,6 +298,6 @@ def test_partial_answers_say_so(cluster: Cluster, single: str, without_node: Nod
     assert "shards did not answer: the results are incomplete" in ran.err
     with open_engine(settings(single, "single", partial=True), read_only=True) as engine:
         page = create_app(engine).test_client().get("/search?q=page")
-    assert "This is a part of the results" in page.text
+    assert "The results are incomplete" in page.text
     with open_engine(settings(single, "single"), read_only=True) as engine:
         assert create_app(engine).test_client().get("/search?q=page").status_code == 503

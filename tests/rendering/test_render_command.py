@@ -63,7 +63,7 @@ def test_pages_of_an_archive_are_rendered_once_and_can_be_imported(
     report = done.json
     assert (report["pages"], report["written"], report["missing"]) == (4, 2, 2)
     assert report["problems"] == {}
-    assert f"{listed}:5: 'no url' is no URL of a page" in done.err
+    assert f"{listed}:5: 'no url' is not the URL of a page" in done.err
     found = records(out)
     assert [f"{kind}:{FRAMED}" for kind in KINDS] == [uri for uri in found if uri.endswith(FRAMED)]
     assert found[f"urn:text:{FRAMED}"] == b"inner words", "the frame knows that it is in one"

@@ -238,5 +238,5 @@ def test_removing_a_rule_that_purges_warns(client: FlaskClient, archive: Engine)
     sent = {"csrf_token": _token(client), "id": rule.id}
     answer = client.post(f"{PAGE}/remove", data=sent, follow_redirects=True)
     alerts = [each.text for each in Page(answer.text).all("p", role="alert")]
-    assert any("Imports of further files bring them back" in text for text in alerts)
+    assert any("Imports of further files add them again" in text for text in alerts)
     assert archive.access_index().rules().rules == ()

@@ -123,7 +123,7 @@ def test_only_named_origins_may_read_answers(
 
 @pytest.mark.parametrize("origin", ["a.example", "https://a.example/path", "https://", "null x"])
 def test_what_is_no_origin_is_refused(origin: str) -> None:
-    with pytest.raises(SettingsError, match="is no origin"):
+    with pytest.raises(SettingsError, match="is not an origin"):
         origins_of([origin])
 
 

@@ -70,7 +70,7 @@ def test_all_that_is_wrong_is_shown_and_the_text_is_kept(client: FlaskClient) ->
 def test_a_check_saves_nothing_and_needs_no_token(client: FlaskClient) -> None:
     checked = save(client, action="check", token="")
     assert checked.status_code == 200
-    assert "Nothing is wrong" in checked.text
+    assert "No problems" in checked.text
     assert save(client, "name = 7", action="check", token="").status_code == 400
     assert client.get("/crawls/votes").status_code == 404
 
@@ -111,7 +111,7 @@ def test_what_somebody_else_saved_is_not_replaced_unseen(client: FlaskClient) ->
     save(client)
     refused = save(client, f"{TEXT}#\n")
     assert refused.status_code == 409
-    assert "There is a crawl votes already" in refused.text
+    assert "The crawl votes already exists" in refused.text
     save(client, f"{TEXT}# two\n", address="/crawls/votes/edit", number=1)
     refused = save(client, f"{TEXT}# mine\n", address="/crawls/votes/edit", number=1)
     assert "Somebody else saved number 2 of votes meanwhile" in refused.text
@@ -129,7 +129,7 @@ def test_examples_on_the_page_are_captured_urls_and_never_files(
     for example in (tmp_path / "secret.txt", "http://none.test/"):
         refused = save(client, f"{TEXT}like = ['{example}']\n")
         assert refused.status_code == 400
-        assert "is no captured page" in refused.text
+        assert "is neither a captured page" in refused.text
     assert archive.crawl_index().specifications() == []
 
 

@@ -63,7 +63,7 @@ def test_a_document_tells_what_is_missing_of_it(client: FlaskClient) -> None:
 def test_outlinks_are_told_apart_by_what_was_captured(client: FlaskClient) -> None:
     text = client.get(hub_page(client)).text
     section = text[text.index('id="links"') :]
-    heads = ["Captured <", "Captured with errors alone <", "Never captured <", "Other <"]
+    heads = ["Captured <", "Captured only with errors <", "Never captured <", "Other <"]
     places = [section.index(f"<h3>{head}") for head in heads]
     assert places == sorted(places)
     assert places[0] < section.index("site3.test") < places[1]

@@ -69,7 +69,7 @@ def test_errors_are_a_share_of_what_was_asked(archive: Engine, client: FlaskClie
 
 def test_a_crawl_without_a_specification(client: FlaskClient) -> None:
     shown = client.get("/crawls/old").text
-    assert "Nobody monitors this crawl any more" in shown
+    assert "This crawl is no longer monitored" in shown
     assert '<noscript><meta http-equiv="refresh"' in shown
     assert "Linked URLs" not in shown
     assert client.get("/crawls/unknown").status_code == 404

@@ -77,7 +77,7 @@ def test_searches_beyond_a_number_are_refused_and_health_answers(
         refused = client.get(address)
         assert refused.status_code == 503
         assert refused.headers["Retry-After"]
-        assert "too many questions" in refused.text
+        assert "too many queries" in refused.text
     assert client.get("/health").json["status"] == "ok"
     engine.held = False
     first.join()

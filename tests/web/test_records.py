@@ -102,7 +102,7 @@ def test_a_document_leads_to_the_dates_of_its_sentences(client: FlaskClient) -> 
     assert f"/documents/{FIRST}" in found and listed.count("<li>") == 1
     assert HOME_TIMES[0][0][:4] in listed
     altered = client.get("/quote", query_string={"text": f"{sentence} never", "url": HOME}).text
-    assert "stand in no capture" in altered
+    assert "No capture contains these words" in altered
 
 
 def test_a_quotation_names_a_day_once_and_says_what_it_leaves_out(

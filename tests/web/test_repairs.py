@@ -110,7 +110,7 @@ def test_filters_are_those_of_the_form(client: FlaskClient) -> None:
 
 def test_archives_of_which_little_is_known(archive: Engine) -> None:
     client = create_app(archive).test_client()
-    assert "Nothing is known of missing resources yet" in client.get("/quality/repairs").text
+    assert "Nothing is known about missing resources yet" in client.get("/quality/repairs").text
     check_page(archive)
     shown = client.get("/quality/repairs").text
     assert "Links were not inverted" in shown

@@ -118,7 +118,9 @@ def _listed(name: str, *, lower: bool = True) -> tuple[str, ...]:
     texts = ",".join(request.args.getlist(name)).split(",")
     found = tuple(text.strip() for text in texts if text.strip())
     if len(found) > parameters.MAX_REPEATED or sum(map(len, found)) > parameters.MAX_VALUE:
-        raise UsageError(f"{name} has {len(found)} values; {parameters.MAX_REPEATED} are taken")
+        raise UsageError(
+            f"{name} has {len(found)} values; at most {parameters.MAX_REPEATED} are allowed"
+        )
     return tuple(text.lower() for text in found) if lower else found
 
 

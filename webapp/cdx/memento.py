@@ -128,7 +128,7 @@ def _wanted_time() -> str:
         return to_timestamp(parsedate_to_datetime(text).astimezone(UTC))
     except (ValueError, OverflowError) as error:
         raise CdxQueryError(
-            f"Accept-Datetime is {text[:60]!r}; write a date as Thu, 31 May 2007 20:35:00 GMT"
+            f"Accept-Datetime is {text[:60]!r}; write a date such as Thu, 31 May 2007 20:35:00 GMT"
         ) from error
 
 

@@ -39,8 +39,8 @@ _VARIANT = Parameter(
 )
 _COLLECTION = Parameter("collection", "the name of a collection", place="path")
 _QUESTION = (
-    Parameter("url", "the URL; a final * asks for all that begin with it"),
-    Parameter("urlkey", "the urlkey (SURT), in the place of url"),
+    Parameter("url", "the URL; a final * matches all URLs that begin with it"),
+    Parameter("urlkey", "the urlkey (SURT), instead of url"),
     Parameter("matchType", "exact, prefix, host, domain or range"),
     Parameter("from", "captured at or after this date"),
     Parameter("to", "captured at or before the end of this date"),
@@ -55,8 +55,8 @@ _QUESTION = (
     Parameter("page", "a page of the captures, counted from 0", COUNT),
     Parameter("pageSize", "the size of a page in blocks", COUNT),
     Parameter("showNumPages", "true: answer with the number of pages"),
-    Parameter("showResumeKey", "true: end with a key to go on from"),
-    Parameter("resumeKey", "the key to go on from"),
+    Parameter("showResumeKey", "true: end with a key to resume from"),
+    Parameter("resumeKey", "the key to resume from"),
     Parameter("gzip", "false: never compress"),
 )
 _CDX_TYPES = sorted(
@@ -71,7 +71,7 @@ _BAD_LINES = Parameter(
     "badLines", "what becomes of lines that cannot be read", {"enum": ["error", "skip"]}
 )
 _WRITE_ERRORS = {
-    "400": "a line or a name makes no sense; nothing was changed",
+    "400": "a line or a name is invalid; nothing was changed",
     "401": "the token is missing or wrong",
     "403": "writing is off",
     "415": "the body is compressed",
@@ -109,8 +109,8 @@ def _cdx(id: str, path: str, summary: str, *path_parameters: Parameter) -> Opera
 
 def _memento(id: str, path: str, summary: str, *path_parameters: Parameter) -> Operation:
     gate = "timegate" in path
-    asked = Parameter("url", "the URL, as it is, its query included", place="path")
-    when = Parameter("Accept-Datetime", "the time wanted; now without it", place="header")
+    asked = Parameter("url", "the URL, not encoded, with its query", place="path")
+    when = Parameter("Accept-Datetime", "the requested time; by default now", place="header")
     forms = Parameter("form", "the format", {"enum": ["link", "json", "cdxj"]}, place="path")
     return Operation(
         id,

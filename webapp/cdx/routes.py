@@ -76,7 +76,8 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
         done = change(engine, blocks, collection, skip_bad=skip_bad, name="the request")
     except CdxError as error:
         raise CdxQueryError(
-            f"line {error.line}: {error}; nothing was changed, badLines=skip leaves such lines out"
+            f"line {error.line}: {error}; nothing was changed; badLines=skip leaves invalid lines"
+            " out"
         ) from error
     number = done.lines if word == "Added" else done.changed
     return Response(f"{word} {number} records\n", mimetype="text/plain")

@@ -35,7 +35,8 @@ def origins_of(texts: Iterable[str]) -> frozenset[str]:
     for origin in found:
         if origin != _ALL and not _ORIGIN.fullmatch(origin):
             raise SettingsError(
-                f"{origin[:80]!r} is no origin; write one as https://replay.example, or * for all"
+                f"{origin[:80]!r} is not an origin; write one such as https://replay.example, or *"
+                " for all"
             )
     return found
 

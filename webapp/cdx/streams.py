@@ -65,11 +65,11 @@ class AnswerWork(Work):
             return
         self.take_place()
         if not self._is_wanted():
-            raise QuestionTimeoutError("nobody waits for the answer any more")
+            raise QuestionTimeoutError("the client no longer waits for the answer")
         if time.monotonic() > self._silent_until:
             raise QuestionTimeoutError(
                 f"nothing was found among the captures read in {SILENT_SECONDS:g} s; narrow the"
-                " question with url, from or to, or ask page by page"
+                " query with url, from or to, or request it page by page"
             )
 
     def take_place(self) -> None:
@@ -78,7 +78,7 @@ class AnswerWork(Work):
             return
         if not self._places.acquire(blocking=False):
             raise EngineBusyError(
-                "too many long answers are under way; try again soon, or ask for less with limit"
+                "too many long answers are in progress; try again soon, or request less with limit"
             )
         self._has_place = True
 

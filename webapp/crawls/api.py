@@ -74,7 +74,7 @@ SCORED_LINKS_PARAMETERS = (
 _COMPARED = (
     Parameter("a", "a collection", required=True),
     Parameter("b", "another collection"),
-    Parameter("spec", "the name of a crawl, by whose specification relevance is told"),
+    Parameter("spec", "the name of a crawl whose specification defines relevance"),
 )
 
 CRAWL_OPERATIONS = (

@@ -367,7 +367,7 @@ def monitored_or_404(name: str) -> MonitorReport:
     if report is None:
         raise NotFound(
             gettext(
-                "nobody has monitored a crawl %(name)s; `nwx monitor %(given)s` does",
+                "no crawl %(name)s was monitored; `nwx monitor %(given)s` does it",
                 name=repr(name[:100]),
                 given=name[:100],
             )
@@ -383,7 +383,7 @@ def chart_picture(name: str, chart: str, form: str) -> ResponseReturnValue:
     if chart not in MONITOR_CHARTS:
         raise NotFound(
             gettext(
-                "a crawl has no chart %(chart)s; choose of %(choices)s",
+                "a crawl has no chart %(chart)s; choose one of %(choices)s",
                 chart=repr(chart),
                 choices=", ".join(MONITOR_CHARTS),
             )

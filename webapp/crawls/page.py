@@ -303,7 +303,7 @@ def _checked(edited: _Edited) -> CrawlSpecification:
     """Return the specification in a form; raises SpecificationError if it is invalid."""
     if len(edited.text) > MOST_EDITED_CHARACTERS:
         text = ErrorText(
-            "has %(count)s characters; the page takes %(most)s, `nwx crawls add` takes more",
+            "has %(count)s characters; the page accepts %(most)s, `nwx crawls add` accepts more",
             count=len(edited.text),
             most=MOST_EDITED_CHARACTERS,
         )
@@ -340,9 +340,9 @@ def check_sender() -> None:
         return  # `needs_role` has checked the form
     token = queue_service().token
     if not token:
-        raise Forbidden(gettext("nothing is saved here; it needs NWX_QUEUE_TOKEN to be set"))
+        raise Forbidden(gettext("saving is disabled here; set NWX_QUEUE_TOKEN"))
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-        raise Forbidden(gettext("forms are sent from the pages of this archive only"))
+        raise Forbidden(gettext("forms can only be sent from the pages of this archive"))
     if not has_token(f"Bearer {request.form.get('token', '')}", token):
         raise Forbidden(gettext("the token is wrong; it is the NWX_QUEUE_TOKEN of this service"))
 
@@ -358,7 +358,7 @@ def _conflicting(edited: _Edited) -> _Edited:
         )
     message = (
         gettext(
-            "There is a crawl %(name)s already, saved as number %(number)s.",
+            "The crawl %(name)s already exists, saved as number %(number)s.",
             name=name,
             number=last.number,
         )

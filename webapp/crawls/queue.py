@@ -240,7 +240,7 @@ def take_updates() -> Response:
 def lease_next() -> Response:
     """Lease the URLs to fetch next."""
     if request.method == "HEAD":
-        raise MethodNotAllowed(["GET"], "what is asked here is leased; use GET")
+        raise MethodNotAllowed(["GET"], "this address leases URLs; use GET")
     service = _authorized()
     _check_parameters(*_NEXT_PARAMETERS)
     host, crawl = _text("host"), _text("crawl")
@@ -287,7 +287,7 @@ def _authorized() -> QueueService:
     """Return the queue if the request has its token; raises Forbidden or Unauthorized."""
     service = queue_service()
     if not service.token:
-        raise Forbidden("the queue takes nothing here; it needs NWX_QUEUE_TOKEN to be set")
+        raise Forbidden("the queue is disabled here; set NWX_QUEUE_TOKEN")
     if not has_token(request.headers.get("Authorization", ""), service.token):
         raise Unauthorized(
             "the queue needs the header `Authorization: Bearer TOKEN`",

@@ -64,7 +64,7 @@ TRENDS_OPERATIONS = (
     Operation(
         "words",
         "/api/words",
-        "The words that tell the results of a query from the whole archive",
+        "Words that are unusually frequent in the results of a query",
         WORDS_PARAMETERS,
         DistinctiveWords,
         example="/api/words?q=archive",

@@ -109,9 +109,7 @@ def _criteria(arguments: Arguments) -> tuple[Criterion, ...]:
     given = ",".join(arguments.getlist("by")).split(",")
     names = list(dict.fromkeys(name.strip() for name in given if name.strip()))
     if len(names) > 2:
-        raise UsageError(
-            ErrorText("by names %(count)s criteria; one or two are shown", count=len(names))
-        )
+        raise UsageError(ErrorText("by has %(count)s criteria; use one or two", count=len(names)))
     return _periods_first(*map(Criterion.named, names))
 
 

@@ -156,7 +156,7 @@ LINK_OPERATIONS = (
     Operation(
         "missing",
         "/api/missing",
-        "What captured pages need and the archive lacks",
+        "URLs that captured pages need and the archive lacks",
         MISSING_PARAMETERS,
         tuple[MissingUrl, ...],
         errors=NOT_FOUND,

@@ -47,7 +47,7 @@ _TEXTS = {"type": "array", "items": TEXT}
 _LIMIT = {**COUNT, "maximum": MOST_PICTURES_ANSWERED, "default": 50}
 
 PICTURE_PARAMETERS = (
-    Parameter("q", "words about the picture; all must stand on one page that shows it"),
+    Parameter("q", "words about the picture; all must be on one page that shows it"),
     Parameter("size", "how large it is, by the longer side", {"enum": list(ImageSize)}),
     Parameter(
         "colour",
@@ -71,7 +71,7 @@ PICTURE_OPERATIONS = (
     Operation(
         "pictures",
         "/api/pictures",
-        "Pictures by what pages say of them, by size and colour",
+        "Pictures by the text of pages about them, by size and colour",
         PICTURE_PARAMETERS,
         PicturesAnswer,
         example="/api/pictures?q=logo&limit=3",

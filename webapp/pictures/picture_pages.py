@@ -109,7 +109,7 @@ def read_hash(arguments: Arguments) -> int | None:
     if not digits:
         return None
     if len(digits) != 16 or not set(digits) <= _HEX_DIGITS:
-        raise UsageError(ErrorText("hash has 16 hex digits"))
+        raise UsageError(ErrorText("hash must have 16 hex digits"))
     return int(digits, 16)
 
 

@@ -250,8 +250,8 @@ def _words(seconds: int) -> str:
     if request.blueprint in _OF_PROGRAMS or "babel" not in current_app.extensions:
         return f"too many requests; try again in {seconds} s"
     return gettext(
-        "You, or others of your network, have asked for too much at once. Please try again in "
-        "%(seconds)s s.",
+        "You, or others in your network, have sent too many requests. Please try again in"
+        " %(seconds)s s.",
         seconds=seconds,
     )
 

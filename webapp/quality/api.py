@@ -62,15 +62,16 @@ QUALITY_OPERATIONS = (
     Operation(
         "exportRepairs",
         "/quality/repairs/list.{suffix}",
-        "The missing resources that mend most pages, as a file: CSV, JSON, or a list of URLs",
+        "The missing resources whose capture repairs most pages, as a file: CSV, JSON, or a list"
+        " of URLs",
         (
             file_parameter(*REPAIR_FORMATS),
             Parameter("kind", "the kind of resource", {"enum": list(RESOURCE_KINDS)}),
-            Parameter("site", "mend pages of this host, or of one below it"),
+            Parameter("site", "repair pages of this host, or of one below it"),
             Parameter("host", "resources on this host, or on one below it"),
-            Parameter("collection", "mend pages of this collection"),
-            Parameter("from", "mend pages captured at or after this date"),
-            Parameter("to", "mend pages captured at or before the end of this date"),
+            Parameter("collection", "repair pages of this collection"),
+            Parameter("from", "repair pages captured at or after this date"),
+            Parameter("to", "repair pages captured at or before the end of this date"),
         ),
         media_types=("text/csv", "application/json", "text/plain"),
         errors=NOT_FOUND,

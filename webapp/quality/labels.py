@@ -47,7 +47,7 @@ FAULT_LABELS: dict[str, tuple[LazyString, LazyString]] = {
     ),
     FaultKind.REDIRECT_LOOP: (
         lazy_gettext("Redirect loop"),
-        lazy_gettext("The page redirects to itself without end."),
+        lazy_gettext("The page redirects to itself endlessly."),
     ),
     FaultKind.FAR: (
         lazy_gettext("Far in time"),

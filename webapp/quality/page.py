@@ -189,7 +189,9 @@ def show_checked_page() -> ResponseReturnValue:
     id = parameters.text(request.args, "id", MOST_ID)
     score = archive().score(id)
     if score is None:
-        raise NotFound(gettext("there is no score of this capture; it was not checked, or is gone"))
+        raise NotFound(
+            gettext("there is no score of this capture; it was not checked, or was removed")
+        )
     return render_template(
         "quality_page.html",
         score=score,

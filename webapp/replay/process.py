@@ -287,7 +287,7 @@ class ReplayProcess:
             self._process.kill()
         else:
             self._note(PlaybackState(restarts=self._state.restarts + 1))
-            _log.warning("playback runs again")
+            _log.warning("playback is running again")
 
     def _end(self) -> None:
         self._closing.set()
@@ -326,7 +326,7 @@ class ReplayProcess:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if process.poll() is not None:
-                raise ReplayError(f"playback ended at its start: {self._last_words()}")
+                raise ReplayError(f"playback ended at startup: {self._last_words()}")
             if _answers(self.address):
                 return
             time.sleep(0.1)
@@ -357,7 +357,7 @@ def _answers(address: str) -> bool:
 def _ended_words(code: int) -> str:
     """Return a message about the end of a process with an exit code."""
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return f"playback ended by itself ({how}) and is being started again"
+    return f"playback ended unexpectedly ({how}) and is being restarted"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

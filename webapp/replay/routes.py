@@ -49,12 +49,15 @@ def play(asked: str) -> ResponseReturnValue:
     calendar = _CALENDAR.fullmatch(when)
     if not ((calendar or _WHEN.fullmatch(when)) and url):
         raise UsageError(
-            ErrorText("that names no capture; write /replay/20140126200624/http://www.example.org/")
+            ErrorText(
+                "this address names no capture; write"
+                " /replay/20140126200624/http://www.example.org/"
+            )
         )
     if len(url) > parameters.MAX_URL:
         raise UsageError(
             ErrorText(
-                "the URL has %(count)s characters; %(most)s are taken",
+                "the URL has %(count)s characters; at most %(most)s are allowed",
                 count=len(url),
                 most=parameters.MAX_URL,
             )

@@ -197,7 +197,7 @@ def _facets() -> list[str]:
     names = ",".join(request.args.getlist("facets")).split(",")
     asked = [name.strip() for name in names if name.strip()]
     if len(asked) > len(FILTERS) + len(FACET_FIELDS):
-        raise UsageError(f"{len(asked)} facets are asked for; name each once")
+        raise UsageError(f"{len(asked)} facets are requested; name each once")
     return asked
 
 

@@ -164,7 +164,7 @@ class PackedFile:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise EngineBusyError(
-                ErrorText("this export is being made already; try again soon")
+                ErrorText("this export is already in progress; try again soon")
             ) from error
 
 
@@ -273,8 +273,8 @@ def _check_number(found: int) -> None:
     if found > MOST_DOCUMENTS:
         raise UsageError(
             ErrorText(
-                "these results have %(found)s versions of pages, and %(most)s "
-                "can be packed here; narrow the search, or use `nwx wacz` or `nwx export "
+                "these results have %(found)s versions of pages, and at most %(most)s can be"
+                " packed here; narrow the search, or use `nwx wacz` or `nwx export "
                 "results`",
                 found=found,
                 most=MOST_DOCUMENTS,

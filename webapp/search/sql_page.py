@@ -83,7 +83,7 @@ def sql_file(form: str) -> ResponseReturnValue:
     if form in ("svg", "png"):
         spec = _chart(_kept(query))
         if spec is None:
-            raise NotFound(gettext("these rows make no chart"))
+            raise NotFound(gettext("these rows cannot be drawn as a chart"))
         return asked_picture(form).of_chart(spec, "sql")
     if form not in _FORMS:
         raise NotFound()

@@ -274,7 +274,9 @@ def serving_redis(settings: RedisSettings | None) -> Iterator[str]:
     with ExitStack() as stack:
         listening = stack.enter_context(listen(settings.host, settings.port))
         if host_names(listening, settings.host, ()) is None and not settings.token:
-            raise SettingsError("whoever reaches this port may write; set a token (--cdx-token)")
+            raise SettingsError(
+                "anybody who reaches this port may write; set a token (--cdx-token)"
+            )
         archive = stack.enter_context(Archive(settings.archive))
         path = dedup_file_path(settings.archive.engine, settings.file)
         archive.has_rules()  # raises if there is no archive

@@ -144,12 +144,12 @@ def _both(settings: RedisSettings, address: str) -> Iterator[tuple[Any, Keyspace
 
     spaces = {0: "", **dict(settings.databases)}
     if not address.startswith(("redis://", "rediss://")):
-        raise UsageError(f"{address} is no address redis://HOST:PORT/N")
+        raise UsageError(f"{address} is not an address redis://HOST:PORT/N")
     try:
         client = redis.StrictRedis.from_url(address, socket_timeout=_SECONDS)
         number = client.connection_pool.connection_kwargs.get("db") or 0
     except ValueError as error:
-        raise UsageError(f"{address} is no address redis://HOST:PORT/N ({error})") from error
+        raise UsageError(f"{address} is not an address redis://HOST:PORT/N ({error})") from error
     if number not in spaces:
         raise UsageError(f"name the collection of database {number}: --database {number}=NAME")
     store = KeyStore(dedup_file_path(settings.archive.engine, settings.file))

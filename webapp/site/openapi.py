@@ -71,9 +71,9 @@ def paging_parameters(what: str, default: int, most: int, least: int = 0) -> tup
 _BUSY = {"429": "too many requests of a network or user; Retry-After says when to ask again"}
 ERRORS: Mapping[str, str] = {
     "400": "a parameter or a query makes no sense",
-    "503": "the engine cannot be reached, or too much is asked at once",
+    "503": "the engine is unreachable, or there are too many requests",
 }
-NOT_FOUND: Mapping[str, str] = {**ERRORS, "404": "there is nothing of this name"}
+NOT_FOUND: Mapping[str, str] = {**ERRORS, "404": "nothing with this name exists"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def settings() -> ResponseReturnValue:
 def save_settings() -> ResponseReturnValue:
     """Store the settings in a cookie."""
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-        raise Forbidden(gettext("settings are changed from the settings page only"))
+        raise Forbidden(gettext("settings can only be changed from the settings page"))
     response = redirect(url_for(".settings", saved=""))
     response.set_cookie(
         COOKIE,

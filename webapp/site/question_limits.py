@@ -55,7 +55,7 @@ class QuestionPool:
         if self._places.acquire(timeout=0 if self._overloaded else _WAIT_SECONDS):
             return
         self._overloaded = True
-        raise EngineBusyError("too many questions are being answered; try again in a few seconds")
+        raise EngineBusyError("too many queries are running; try again in a few seconds")
 
     def _free_place(self, _: "Future[_T]") -> None:
         self._overloaded = False
@@ -76,7 +76,7 @@ class QuestionPool:
                     raise  # the question's own error
             if not is_wanted():
                 work.cancel()
-                raise QuestionTimeoutError("nobody waits for the answer any more")
+                raise QuestionTimeoutError("the client no longer waits for the answer")
             if over:
                 raise timed_out(self._seconds)
             # One more round: a question that checks its deadline raises a better error.
@@ -149,7 +149,7 @@ class Export:
     def __init__(self) -> None:
         self._places = _questions().exports
         if not self._places.acquire(blocking=False):
-            raise EngineBusyError(ErrorText("too many exports are under way; try again soon"))
+            raise EngineBusyError(ErrorText("too many exports are in progress; try again soon"))
         self._ended = False
 
     def pieces(self, found: Iterable[str]) -> Iterator[str]:

@@ -122,7 +122,7 @@ def _known(error: NwxError) -> Response:
 
 
 _MESSAGES = {
-    405: lazy_gettext("this address does not take such requests"),
+    405: lazy_gettext("this address does not accept this method"),
     500: lazy_gettext("the service could not answer; its log says why"),
 }
 """Translatable messages that replace Werkzeug's English ones."""

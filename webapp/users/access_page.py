@@ -48,7 +48,7 @@ def _stored(form: parameters.Arguments) -> AccessRule:
     if values["action"] not in set(Action):
         raise UsageError(gettext("choose an action"))
     if not values["what"]:
-        raise UsageError(gettext("say what the rule is about; * is all captures"))
+        raise UsageError(gettext("name what the rule applies to; * is all captures"))
     if not values["reason"]:
         raise UsageError(gettext("a rule needs a reason"))
     return archive().add_rule(
@@ -80,7 +80,7 @@ def _years(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 5):
-        raise UsageError(ErrorText("%(text)s is no number of years", text=repr(text[:20])))
+        raise UsageError(ErrorText("%(text)s is not a number of years", text=repr(text[:20])))
     return int(text)
 
 
@@ -90,10 +90,10 @@ RULES_A_PAGE = 100
 _ID_CHARACTERS = 40
 ACTION_LABELS = {
     Action.ALLOW: lazy_gettext("allow"),
-    Action.BLOCK: lazy_gettext("block: in no list, and told at its address"),
-    Action.EXCLUDE: lazy_gettext("exclude: as if it were not in the archive"),
-    Action.EMBARGO: lazy_gettext("embargo: blocked until a date, or for years"),
-    Action.LOCAL: lazy_gettext("local: blocked but for some users or addresses"),
+    Action.BLOCK: lazy_gettext("block: not listed, and 451 at its address"),
+    Action.EXCLUDE: lazy_gettext("exclude: as if not in the archive"),
+    Action.EMBARGO: lazy_gettext("embargo: blocked until a date, or for some years"),
+    Action.LOCAL: lazy_gettext("local: blocked except for some users or addresses"),
 }
 CHANGE_LABELS = {
     ChangeKind.ADDED: lazy_gettext("added"),

@@ -74,14 +74,14 @@ def check_origin(what: LazyString = _FORMS) -> None:
         # Pages cannot set it, but browsers send it to TLS and loopback addresses only.
         if site not in ("same-origin", "none"):
             raise Forbidden(
-                gettext("%(what)s are sent from the pages of this service only", what=what)
+                gettext("%(what)s can only be sent from the pages of this service", what=what)
             )
         return
     origin = request.headers.get("Origin")
     if origin is not None and _origin(origin) not in _own_origins():
         raise Forbidden(
             gettext(
-                "%(what)s are sent from the pages of this service only; behind a reverse "
+                "%(what)s can only be sent from the pages of this service; behind a reverse "
                 "proxy, --search-url names their address",
                 what=what,
             )
@@ -168,9 +168,9 @@ def check_guard() -> ResponseReturnValue | None:
     if guard is None:
         if request.method in _READING:
             return None
-        raise Forbidden(gettext("nobody may write here"))
+        raise Forbidden(gettext("writing is not allowed here"))
     if is_for_another():
-        raise Forbidden(gettext("playback does not ask for this"))
+        raise Forbidden(gettext("playback cannot request this"))
     if guard.role is None:
         return None
     if not has_role(guard.role):
@@ -185,12 +185,10 @@ def _refused(role: Role) -> ResponseReturnValue:
     found = users()
     if found is None:
         raise Forbidden(
-            gettext("this needs a user, and the service has none; start it with --users")
+            gettext("this needs a login, and the service has no users; start it with --users")
         )
     if viewer().user or not found.has_login or request.method not in _READING:
-        raise Forbidden(
-            gettext("this is for users with the role %(role)s or a higher one", role=role)
-        )
+        raise Forbidden(gettext("this needs the role %(role)s or a higher one", role=role))
     return redirect(url_for("login.show", next=_asked_path()))
 
 
@@ -250,14 +248,16 @@ def log_out() -> ResponseReturnValue:
 def _users_or_404() -> UserService:
     found = users()
     if found is None or not found.has_login:
-        raise NotFound(gettext("nobody logs in here; nwx serve --users accounts has accounts"))
+        raise NotFound(
+            gettext("this service has no logins; start it with nwx serve --users accounts")
+        )
     return found
 
 
 def _opened(found: UserService, name: str, secret: str) -> Login | None:
     """Return the successful login, or None; raises ServiceUnavailable if too many log in."""
     if not _HASHED_AT_ONCE.acquire(timeout=_PATIENCE_SECONDS):
-        raise ServiceUnavailable("too many log in at once; try again in a moment")
+        raise ServiceUnavailable("too many logins at once; try again in a moment")
     try:
         return checked_login(found, name, secret)
     finally:
@@ -278,7 +278,7 @@ def _wrong_words(found: UserService) -> str:
 def _tell_failure(found: UserService, name: str) -> None:
     """Log a failed login; unknown names are omitted, as they may be passwords."""
     account = found.store.account(name) if found.options.mode is UserMode.ACCOUNTS else None
-    shown = account.name if account else "nobody that is known"
+    shown = account.name if account else "an unknown name"
     _log.warning("a login failed: %s, from %s", shown, request.remote_addr or "an unknown address")
 
 

@@ -285,7 +285,8 @@ def check_form() -> None:
     except CSRFError as error:
         raise BadRequest(
             gettext(
-                "this form is out of date, or was not made for you; open its page again and send it"
+                "this form is out of date, or belongs to another user; open its page again and"
+                " send it"
             )
         ) from error
 

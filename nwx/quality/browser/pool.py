@@ -35,7 +35,7 @@ _PROBE_SECONDS = 30
 _INSTALL = "pip install 'nwx[browser]'"
 
 NO_SANDBOX = (
-    "the browser runs without its sandbox, which it cannot have here (as root, or without"
+    "the browser runs without its sandbox, which is not available here (as root, or without"
     " user namespaces)"
 )
 
@@ -51,7 +51,7 @@ def browser_path(asked: str = "") -> str:
     if asked:
         named = shutil.which(asked)
         if not named:
-            raise UsageError(f"there is no browser at {asked}; name a Chromium that can be run")
+            raise UsageError(f"there is no browser at {asked}; name an executable Chromium")
         return named
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if not found:

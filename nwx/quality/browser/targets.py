@@ -161,7 +161,7 @@ class ArchivePlayback(PlaybackTarget):
         place = _place(self.prefix, _HTTP_PORT)
         if not place:
             raise UsageError(
-                f"playback is at {self.prefix!r}: it must be an address as"
+                f"playback is at {self.prefix!r}: it must be an address such as"
                 " http://127.0.0.1:8081/replay"
             )
         return place
@@ -273,7 +273,8 @@ class LiveWeb(PlaybackTarget):
         place = _place(self.address)
         if not place:
             raise UsageError(
-                f"the proxy is {self.address!r}: it must be an address as http://127.0.0.1:8000"
+                f"the proxy is {self.address!r}: it must be an address such as"
+                " http://127.0.0.1:8000"
             )
         return place
 
@@ -281,5 +282,5 @@ class LiveWeb(PlaybackTarget):
         """Raise SourceError if the proxy does not answer, UsageError on an invalid address."""
         for place in self.local:
             if _place(f"http://{place}") != place:
-                raise UsageError(f"{place!r} is no host and port; write them as localhost:8080")
+                raise UsageError(f"{place!r} is not a host and port; write them as localhost:8080")
         _check_place(self.proxy, f"the proxy {self.address}")

@@ -64,7 +64,7 @@ def read_thresholds(path: Path) -> AlertThresholds:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     table = found.get(_TABLE, {})
     if not isinstance(table, dict):
-        raise SettingsError(f"{path}: [{_TABLE}] is no table")
+        raise SettingsError(f"{path}: [{_TABLE}] is not a table")
     kinds = {
         field.name: type(getattr(AlertThresholds(), field.name))
         for field in fields(AlertThresholds)
@@ -72,7 +72,7 @@ def read_thresholds(path: Path) -> AlertThresholds:
     values = {}
     for name, value in table.items():
         if name not in kinds:
-            raise SettingsError(f"{path}: {name[:80]!r} is no threshold; take {', '.join(kinds)}")
+            raise SettingsError(f"{path}: {name[:80]!r} is not a threshold; use {', '.join(kinds)}")
         values[name] = _value(f"{path}: {name}", value, kinds[name])
     return AlertThresholds(**values)
 
@@ -83,7 +83,9 @@ def _value(place: str, value: Any, kind: type) -> Any:
         share = _number(place, begin)
         found = Limit(share, 0.9 * share if end is None else _number(place, end))
         if not 0 <= found.end <= found.begin <= 1:
-            raise SettingsError(f"{place} is {value!r}; it takes two shares, the higher one first")
+            raise SettingsError(
+                f"{place} is {value!r}; it must be two shares, the higher one first"
+            )
         return found
     return kind(_number(place, value))
 
@@ -94,7 +96,7 @@ def _number(place: str, value: Any) -> float:
         or not isinstance(value, int | float)
         or not 0 <= value < _MOST_NUMBER
     ):
-        raise SettingsError(f"{place} takes a number, 0 or more and below {_MOST_NUMBER:,}")
+        raise SettingsError(f"{place} must be a number, at least 0 and below {_MOST_NUMBER:,}")
     return float(value)
 
 
@@ -175,7 +177,7 @@ def _of_host(name: str, host: HostSums, thresholds: AlertThresholds) -> Iterator
             name,
             errors,
             thresholds.errors,
-            f"{errors:.0%} of the last answers have a status from 400 on",
+            f"{errors:.0%} of the last answers have a status of 400 or higher",
         )
     if denials.all_denied or denials.asked >= thresholds.robots_urls:
         denied = 1.0 if denials.all_denied else denials.denied / denials.asked
@@ -240,7 +242,7 @@ def _of_disk(folder: str, space: DiskSpace, thresholds: AlertThresholds) -> Aler
         used = max(used, thresholds.disk.begin)
     elif free < 1.25 * thresholds.disk_gigabytes:
         used = max(used, thresholds.disk.end)
-    message = f"{free:.1f} GB are free where {folder} lies, of {space.total / 1e9:.1f} GB"
+    message = f"{free:.1f} GB of {space.total / 1e9:.1f} GB are free on the disk of {folder}"
     return AlertReading(AlertKind.DISK, folder, used, thresholds.disk, message)
 
 

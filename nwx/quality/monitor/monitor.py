@@ -103,8 +103,8 @@ class Monitor:
             counted = f"the collection {before.collection!r}"
             counted += f" and {before.crawl_log}" if before.crawl_log else " and no log"
             raise UsageError(
-                f"the monitor {options.name!r} counts {counted}; name the same, take another name,"
-                f" or have `nwx monitor {options.name} --anew` forget what was counted"
+                f"the monitor {options.name!r} counts {counted}; use the same, choose another"
+                f" name, or discard the counts by `nwx monitor {options.name} --anew`"
             )
         return before
 
@@ -164,7 +164,7 @@ class Monitor:
         except StaleMarkError as error:
             # The sums of log and captures are combined: both are counted again.
             self._state = self._state.emptied()
-            self._state.note("", None, f"{error}; all was counted anew")
+            self._state.note("", None, f"{error}; everything was counted again")
             self._prepare(self.clock())
             if self._read_log(stopping):
                 source.take(self._state, until, pause)
@@ -353,7 +353,7 @@ def monitor_beside(
         try:
             run_monitor(settings, options, channels, tell, on_problem, lambda: False, once=True)
         except NwxError as error:
-            on_problem(f"the monitor of {options.name!r} did not look a last time: {error}")
+            on_problem(f"the monitor of {options.name!r} failed at its last check: {error}")
 
     thread = threading.Thread(target=run, name="nwx-monitor", daemon=True)
     thread.start()

@@ -205,7 +205,7 @@ def _note_wrong(part: LogPart, wrong: list[int], state: MonitorState) -> None:
     for number in wrong[:_MOST_SHOWN]:
         offset += sum(len(piece) + 1 for piece in pieces[before:number])
         before = number
-        state.note(part.file, offset, "this line is none of a crawl.log")
+        state.note(part.file, offset, "this is not a line of a crawl.log")
     state.problems_total += len(wrong) - len(wrong[:_MOST_SHOWN])
 
 

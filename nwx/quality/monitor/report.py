@@ -300,7 +300,9 @@ class Notices:
             if len(self._waiting) >= _MOST_WAITING:
                 _, dropped = self._waiting.popleft()
                 self._told.append(dropped)
-                self._on_problem(f"too many alerts wait to be told; one of {dropped.kind} is not")
+                self._on_problem(
+                    f"too many alerts are waiting to be sent; one of {dropped.kind} was dropped"
+                )
             self._waiting.append((name, alert))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True, name="nwx-notices")
@@ -356,7 +358,7 @@ class Notices:
                 return True
             with self._changed:
                 if pause is not None and self._changed.wait_for(lambda: self._ending, pause):
-                    self._on_problem(f"an alert was not told yet: {problem}")
+                    self._on_problem(f"an alert was not sent yet: {problem}")
                     return False
-        self._on_problem(f"an alert was not told: {problem}")
+        self._on_problem(f"an alert was not sent: {problem}")
         return True

@@ -108,19 +108,19 @@ def read_state(blobs: QualityIndex, name: str) -> MonitorState | None:
         unpacker = zlib.decompressobj()
         content = unpacker.decompress(stored, _MOST_BYTES)
         if not unpacker.eof:
-            raise ValueError("it is cut, or too large")
+            raise ValueError("it is truncated or too large")
         state = msgspec.json.decode(content, type=MonitorState)
     except (zlib.error, ValueError) as error:
         raise EngineError.translated(
-            "the state of the monitor %(name)s is damaged (%(reason)s); `nwx monitor "
-            "%(given)s --anew` begins again",
+            "the state of the monitor %(name)s is damaged (%(reason)s); `nwx monitor %(given)s"
+            " --anew` starts again",
             name=repr(name),
             reason=error,
             given=name,
         ) from error
     if state.rules > _RULES:
         raise EngineError.translated(
-            "the monitor %(name)s is one of a newer version of nwx; update nwx", name=repr(name)
+            "the monitor %(name)s was made by a newer version of nwx; update nwx", name=repr(name)
         )
     return state
 
@@ -175,8 +175,8 @@ class Ownership:
         other = self._read()
         if other is not None and self._may_run(other):
             raise UsageError(
-                f"another monitor of {self.name!r} runs (on {other.host}, process {other.pid}); "
-                f"end it first"
+                f"another monitor of {self.name!r} runs (on {other.host}, process {other.pid});"
+                " stop it first"
             )
         moment = to_timestamp(self.clock())
         if (

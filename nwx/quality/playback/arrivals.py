@@ -64,8 +64,8 @@ class ArrivalSample:
             return cls(share=number)
         if text.endswith("%") or not (1 <= number <= _MOST_PAGES and number.is_integer()):
             raise UsageError(
-                f"{text!r} is no sample of pages: give a number of pages of each file,"
-                " or a share such as 0.05 or 5%"
+                f"{text!r} is not a sample of pages: give a number of pages per file, or a share"
+                " such as 0.05 or 5%"
             )
         return cls(most=int(number))
 

@@ -252,8 +252,8 @@ class _Run:
         page, crawl = self._in_hand.pop(render.task.key)
         if not any(one.status for one in render.resources) and not self._check.is_playing():
             raise SourceError(
-                "playback does not answer any more; what was checked is stored,"
-                " the same command goes on from there"
+                "playback no longer answers; what was checked is stored, run the same command"
+                " again to resume"
             )
         if self._may_retry and self._is_worth_retrying(render):
             self._again.append(page)

@@ -238,7 +238,7 @@ def _locked(path: Path) -> BinaryIO:
     except BlockingIOError as error:
         lock.close()
         raise SourceError(
-            f"{path.parent} is fed by another process already; end that one first"
+            f"{path.parent} is already fed by another process; stop that one first"
         ) from error
     except OSError:
         # Some network file systems have no locks.

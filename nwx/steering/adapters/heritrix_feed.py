@@ -54,7 +54,7 @@ class HeritrixJob:
         """Open the folder of a job; raises UsageError if it is not one."""
         if not any(folder.glob("*.cxml")):
             raise UsageError(
-                f"{folder} is no folder of a Heritrix job: it has no crawler-beans.cxml"
+                f"{folder} is not the folder of a Heritrix job: it has no crawler-beans.cxml"
             )
         self.folder = folder
         self._actions = folder / "action"

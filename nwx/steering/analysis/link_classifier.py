@@ -347,7 +347,7 @@ def read_spam_hosts(path: Path) -> frozenset[str]:
                 word = words[-1][:_LONGEST] if words else ""
                 name, _, port = (link_address(word).host if "://" in word else word).partition(":")
                 if _NO_HOST.search(name) or (port and not port.isdecimal()):
-                    raise SourceError(f"{path}, line {number}: {word[:80]!r} is no host")
+                    raise SourceError(f"{path}, line {number}: {word[:80]!r} is not a host")
                 host = normal_host(name)
                 if "." in host or port.isdecimal():
                     hosts.add(f"{host}:{port}" if port.isdecimal() else host)

@@ -37,7 +37,7 @@ def comparison_question(engine: Engine, a: str, b: str, specification: str) -> C
         if specification or not is_known:
             there = ", ".join(engine.collections()) or "none yet"
             raise UsageError(
-                f"{b!r} is no collection (there are: {there}), and no crawl specification"
+                f"{b!r} is neither a collection (there are: {there}) nor a crawl specification"
             )
         specification, b = b, ""
     chosen = specification_at(engine, specification) if specification else None

@@ -30,7 +30,7 @@ _LATER = (
 
 def queue_address(address: str) -> str:
     """Return the address that updates are posted to. Raises UsageError on an invalid address."""
-    wrong = f"{address!r} is no address of a queue; write http://HOST:PORT"
+    wrong = f"{address!r} is not the address of a queue; write http://HOST:PORT"
     try:
         parts = urlsplit(address)
         is_known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -39,7 +39,7 @@ def queue_address(address: str) -> str:
     if not is_known:
         raise UsageError(wrong)
     if parts.username or parts.password:
-        raise UsageError("the address of a queue holds no password; give its token instead")
+        raise UsageError("the address of a queue cannot have a password; use its token instead")
     path = parts.path.rstrip("/")
     path = path if path.endswith("/urls") else f"{path}/urls"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))

@@ -79,7 +79,7 @@ def read_leases(body: bytes) -> list[str]:
     leases: list[str] = _decoded(_LEASES, _ONE_LEASE, body)
     for number, lease in enumerate(leases):
         if not re.fullmatch(r"[0-9a-f]{32}-[A-Za-z0-9_-]{1,64}", lease):
-            raise ProtocolError(f"item {number}: {_shown(lease)} is no lease", number)
+            raise ProtocolError(f"item {number}: {_shown(lease)} is not a lease", number)
     return leases
 
 
@@ -110,7 +110,7 @@ def check_queue_name(what: str, name: str) -> None:
     """Raise ProtocolError if a name is invalid for a crawl or sender."""
     if not _NAME.fullmatch(name):
         raise ProtocolError(
-            f"{what} {_shown(name)} is no name; it has up to 100 letters, digits and . _ -"
+            f"{what} {_shown(name)} is not a name; use up to 100 letters, digits and . _ -"
         )
 
 
@@ -120,9 +120,9 @@ def _decoded(all_items: Any, one_item: Any, body: bytes) -> Any:
     except msgspec.ValidationError as error:
         raise _bad_item(one_item, body) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"the body is no JSON: {error}") from error
+        raise ProtocolError(f"the body is not JSON: {error}") from error
     if len(items) > MOST_ITEMS:
-        raise ProtocolError(f"{len(items):,} items were sent, at most {MOST_ITEMS:,} are taken")
+        raise ProtocolError(f"{len(items):,} items were sent; at most {MOST_ITEMS:,} are allowed")
     return items
 
 
@@ -131,13 +131,13 @@ def _bad_item(decoder: Any, body: bytes) -> ProtocolError:
     try:
         items = _RAW.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        return ProtocolError(f"the body is no JSON array: {error}")
+        return ProtocolError(f"the body is not a JSON array: {error}")
     for number, item in enumerate(items):
         try:
             decoder.decode(item)
         except msgspec.ValidationError as error:
             return ProtocolError(f"item {number}: {error}", number)
-    return ProtocolError("the body is not as it should be")
+    return ProtocolError("the body is invalid")
 
 
 def _checked(item: _PostedUpdate, number: int, sender: str) -> UrlUpdate:
@@ -155,13 +155,13 @@ def _what_is_wrong(item: _PostedUpdate, sender: str) -> str:
     if max(len(item.url), len(item.via)) > MOST_URL_CHARACTERS:
         return f"a URL has at most {MOST_URL_CHARACTERS:,} characters"
     if not _is_address(item.url):
-        return f"url {_shown(item.url)} is no http, https or ftp address"
+        return f"url {_shown(item.url)} is not an http, https or ftp address"
     if not _NAME.fullmatch(item.crawl):
-        return f"crawl {_shown(item.crawl)} is no name of a crawl"
+        return f"crawl {_shown(item.crawl)} is not the name of a crawl"
     if item.priority is None and not item.lifted:
         return 'priority is missing; give a number from 0 to 1, or "blacklisted"'
     if item.priority == _BLACKLISTED and (item.lifted or item.again):
-        return "a URL is either blacklisted, or lifted or to be fetched again"
+        return "a blacklisted URL cannot be lifted or fetched again in the same update"
     if isinstance(item.priority, float) and not 0 <= item.priority <= 1:
         return f"priority {item.priority:g} is not from 0 to 1"
     if sender and item.order is None:

@@ -97,7 +97,7 @@ def _result(
     except NwxError as error:
         return PageProblem(str(error))
     except MemoryError:
-        return PageProblem("it takes more memory than a page may")
+        return PageProblem("it needs more memory than a page is allowed")
 
 
 class AnalysisProcess(GuardedProcess):

@@ -369,12 +369,12 @@ def _seeds(
 ) -> tuple[list[int], list[str]]:
     where = f"the collection {collection}" if collection else "the archive"
     if not web.pages:
-        raise UsageError(f"{where} has no page; `nwx stats` and `nwx files` tell what is there")
+        raise UsageError(f"{where} has no page; `nwx stats` and `nwx files` show what is there")
     seeds, missing = seeds_within(web, specification.seeds)
     if not seeds:
         raise UsageError(
             f"{where} has no capture of any of the {len(missing)} seeds of {specification.name};"
-            " add a URL that it has to `seeds` of the specification"
+            " add one of its URLs to `seeds` of the specification"
         )
     return seeds, missing
 

@@ -58,7 +58,7 @@ def example_views(
             why = ErrorText("%(path)s cannot be read (%(reason)s)", path=name, reason=reason)
             raise _problem(place, number, why) from error
         if not found:
-            why = ErrorText("%(name)s is no captured page, and no file with one", name=name)
+            why = ErrorText("%(name)s is neither a captured page nor a file with one", name=name)
             raise _problem(place, number, why)
 
 
@@ -117,7 +117,7 @@ def completed_text(
     views = list(example_views(engine, specification, place, files=files))
     words = distinctive_keywords(engine, specification, views)
     if not words:
-        raise _problem(place, 1, ErrorText("has no words that tell it from the archive"))
+        raise _problem(place, 1, ErrorText("has no words that distinguish it from the archive"))
     added: dict[str, Any] = {
         "like_words": [{"text": one.text, "weight": one.weight} for one in words]
     }

@@ -313,7 +313,7 @@ class FileValue:
         found = self._of_kind(list, _LIST) or []
         if len(found) > most:
             counts = {"count": len(found), "most": most}
-            self.note(ErrorText("has %(count)s entries; at most %(most)s are taken", **counts))
+            self.note(ErrorText("has %(count)s entries; at most %(most)s are allowed", **counts))
             return
         for number, value in enumerate(found, 1):
             yield FileValue(value, f"{self.path}[{number}]", self.problems)
@@ -364,7 +364,7 @@ def shown_value(value: object) -> str:
 def too_long(text: str, most: int) -> ErrorText:
     """Return the problem of a text with too many characters."""
     counts = {"count": len(text), "most": most}
-    return ErrorText("has %(count)s characters; at most %(most)s are taken", **counts)
+    return ErrorText("has %(count)s characters; at most %(most)s are allowed", **counts)
 
 
 def _like(text: str, known: Collection[str]) -> str:
@@ -397,4 +397,4 @@ def _outside(value: str, least: float, most: float) -> ErrorText:
 def _unlike(value: object, wanted: ErrorText) -> ErrorText:
     kind = next((name for kind, name in _KINDS if isinstance(value, kind)), ErrorText("nothing"))
     values = {"kind": kind, "value": shown_value(value), "wanted": wanted}
-    return ErrorText("is %(kind)s (%(value)s); %(wanted)s is wanted", **values)
+    return ErrorText("is %(kind)s (%(value)s); it must be %(wanted)s", **values)

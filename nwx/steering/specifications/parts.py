@@ -58,8 +58,8 @@ def name_problem(name: str) -> ErrorText | None:
     """Return why a name is invalid for a crawl, None if it is valid."""
     if not _NAME.fullmatch(name):
         return ErrorText(
-            "%(name)s is no name of a crawl; use up to 100 letters, digits, dots, dashes and "
-            "underscores, the first of them a letter or a digit",
+            "%(name)s is not a valid crawl name; use up to 100 letters, digits, dots, dashes and"
+            " underscores, beginning with a letter or a digit",
             name=shown_value(name),
         )
     if name.lower() in _RESERVED:
@@ -74,10 +74,11 @@ def url_problem(url: str) -> ErrorText | None:
         host, _ = parts.hostname or "", parts.port
         urlkey(url)
     except (ValueError, UrlError) as error:
-        return ErrorText("%(url)s is no URL (%(reason)s)", url=shown_value(url), reason=error)
+        return ErrorText("%(url)s is not a URL (%(reason)s)", url=shown_value(url), reason=error)
     if parts.scheme.lower() not in ("http", "https") or not host or " " in url:
         return ErrorText(
-            "%(url)s is no URL; write http://HOST/PATH or https://HOST/PATH", url=shown_value(url)
+            "%(url)s is not a URL; write http://HOST/PATH or https://HOST/PATH",
+            url=shown_value(url),
         )
     return None
 
@@ -108,9 +109,7 @@ def keywords_of(root: FileValue, key: str = "keywords") -> Iterator[Keyword]:
         text = _words(table, "text")
         language = table["language"].text()
         if language and not _LANGUAGE.fullmatch(language):
-            why = ErrorText(
-                "is %(value)s; two lower-case letters are wanted", value=shown_value(language)
-            )
+            why = ErrorText("is %(value)s; use two lower-case letters", value=shown_value(language))
             table["language"].note(why)
         weight = table["weight"].number(1.0, _LEAST_WEIGHT, _MOST_WEIGHT)
         if text and table.is_first((text.casefold(), language), seen):
@@ -145,7 +144,7 @@ def _words(table: FileValue, key: str) -> str:
     value = table[key]
     text = value.text(_MOST_TEXT)
     if not value.is_there:
-        table.note(ErrorText("lacks %(key)s", key=repr(key)))
+        table.note(ErrorText("has no %(key)s", key=repr(key)))
     elif text and not any(sign.isalnum() for sign in text):
         value.note(ErrorText("%(text)s has neither letters nor digits", text=shown_value(text)))
         return ""
@@ -162,7 +161,7 @@ def rules_of(root: FileValue) -> Iterator[LinkRule]:
         action = table["action"].choice(list(RuleAction), RuleAction.PREFER)
         if not table["action"].is_there:
             table.note(
-                ErrorText("lacks 'action', one of %(choices)s", choices=", ".join(RuleAction))
+                ErrorText("has no 'action'; use one of %(choices)s", choices=", ".join(RuleAction))
             )
         if _is_for_all(table):
             choices = ", ".join(_CONDITIONS)
@@ -179,8 +178,8 @@ def rules_of(root: FileValue) -> Iterator[LinkRule]:
         if expressions > MOST_EXPRESSIONS or conditions > MOST_CONDITIONS:
             root["rules"].note(
                 ErrorText(
-                    "have more than %(expressions)s expressions, or more than %(conditions)s "
-                    "conditions; fewer are taken",
+                    "have more than %(expressions)s expressions, or more than %(conditions)s"
+                    " conditions; remove some",
                     expressions=MOST_EXPRESSIONS,
                     conditions=MOST_CONDITIONS,
                 )
@@ -209,14 +208,14 @@ def _expressions(values: FileValue, sizes: list[int]) -> Iterator[str]:
             sizes.append(compile_expression(text).programsize)
         except (RuleError, UnicodeError) as error:
             why = ErrorText(
-                "RE2 does not take %(text)s: %(reason)s", text=shown_value(text), reason=error
+                "RE2 does not accept %(text)s: %(reason)s", text=shown_value(text), reason=error
             )
             item.note(why)
             continue
         if sum(sizes) > MOST_INSTRUCTIONS:
             item.note(
                 ErrorText(
-                    "%(text)s and those before have too many repetitions or classes together",
+                    "%(text)s and the expressions before it have too many repetitions or classes",
                     text=shown_value(text),
                 )
             )
@@ -238,24 +237,24 @@ def _surt_problem(text: str) -> ErrorText | None:
     shown = shown_value(text)
     if "://" in text and "(" not in text:
         if url_problem(text):
-            return ErrorText("%(text)s is no SURT prefix", text=shown)
+            return ErrorText("%(text)s is not a SURT prefix", text=shown)
         key = urlkey(text)
         prefix = f"{key}/" if text.endswith("/") and not key.endswith("/") else key
         return ErrorText(
-            "%(text)s is no SURT prefix; write its SURT prefix %(prefix)s",
+            "%(text)s is not a SURT prefix; write its SURT prefix %(prefix)s",
             text=shown,
             prefix=repr(prefix),
         )
     host = normal_surt(text).partition(")")[0]
     if len(host) > _MOST_HOST:
         return ErrorText(
-            "%(text)s is no SURT prefix; a host has at most %(most)s characters",
+            "%(text)s is not a SURT prefix; a host has at most %(most)s characters",
             text=shown,
             most=_MOST_HOST,
         )
     if not _SURT_HOST.fullmatch(host) or ("." in host and "," not in host):
         return ErrorText(
-            "%(text)s is no SURT prefix; write 'org,example)/path' or 'org,example'", text=shown
+            "%(text)s is not a SURT prefix; write 'org,example)/path' or 'org,example'", text=shown
         )
     return None
 
@@ -264,13 +263,15 @@ def _host_problem(text: str) -> ErrorText | None:
     shown = shown_value(text)
     if len(text) > _MOST_HOST:
         return ErrorText(
-            "%(text)s is no host; it has at most %(most)s characters", text=shown, most=_MOST_HOST
+            "%(text)s is not a host; it has at most %(most)s characters",
+            text=shown,
+            most=_MOST_HOST,
         )
     parts = host_parts(normal_host(text))
     has_port = ":" in text.rpartition("]")[2]  # ignored, so that the rule would cover more
     if not text or not parts.domain or has_port or "/" in text or "," in text:
         return ErrorText(
-            "%(text)s is no host; write 'example.org', which covers www.example.org", text=shown
+            "%(text)s is not a host; write 'example.org', which covers www.example.org", text=shown
         )
     return None
 
@@ -286,7 +287,7 @@ def weights_of(root: FileValue) -> ScoreWeights:
     """Return the weights of the parts of relevance."""
     found = _numbers(root["weights"], asdict(ScoreWeights()), _MOST_WEIGHT)
     if not any(found.values()):
-        root["weights"].note(ErrorText("are all 0; one of them must be more"))
+        root["weights"].note(ErrorText("are all 0; at least one must be above 0"))
     return ScoreWeights(**found)
 
 
@@ -305,12 +306,12 @@ def intervals_of(root: FileValue) -> Iterator[DueInterval]:
     for_all = ""
     for table in root["intervals"].tables(MOST_ENTRIES, ("days", "surts", "hosts")):
         if not table["days"].is_there:
-            table.note(ErrorText("lacks %(key)s", key="'days'"))
+            table.note(ErrorText("has no %(key)s", key="'days'"))
         days = table["days"].number(1.0, _LEAST_WEIGHT, MOST_DAYS)
         surts = tuple(_conditions(table["surts"], _surt_problem))
         hosts = tuple(_conditions(table["hosts"], _host_problem))
         if _is_for_all(table):
             if for_all:
-                table.note(ErrorText("is for all pages, as %(place)s is", place=for_all))
+                table.note(ErrorText("applies to all pages, as %(place)s does", place=for_all))
             for_all = for_all or table.path
         yield DueInterval(days, surts, hosts)

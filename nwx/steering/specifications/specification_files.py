@@ -45,14 +45,14 @@ def contradictions(specification: CrawlSpecification) -> Iterator[SpecificationP
             place = f"rules[{number}].{name}[{index + 1}]"
             if cover := blacklist.covering(name, text):
                 why = ErrorText(
-                    "%(text)s is of no use: %(place)s blacklists it",
+                    "%(text)s has no effect: %(place)s blacklists it",
                     text=shown_value(text),
                     place=cover,
                 )
                 yield SpecificationProblem(place, why)
             elif rule.action is RuleAction.PREFER and only.excludes(name, text):
                 why = ErrorText(
-                    "%(text)s is of no use: no rule of the action only covers it",
+                    "%(text)s has no effect: no rule of the action only covers it",
                     text=shown_value(text),
                 )
                 yield SpecificationProblem(place, why)
@@ -167,14 +167,14 @@ def read_values(text: str, place: str = "") -> Mapping[str, Any]:
         if len(text) > MOST_SPECIFICATION_CHARACTERS:
             why = too_long(text, MOST_SPECIFICATION_CHARACTERS)
         elif not text.strip():
-            why = ErrorText("is empty; it needs a name at least")
+            why = ErrorText("is empty; it needs at least a name")
         else:
             return _json(text) if text.lstrip().startswith("{") else _toml(text)
     except RecursionError:
         why = ErrorText("tables or lists are nested too deeply")
     except json.JSONDecodeError as error:
         at, line = f"column {error.colno}", error.lineno
-        why = ErrorText("is no JSON: %(reason)s", reason=error.msg)
+        why = ErrorText("is not JSON: %(reason)s", reason=error.msg)
     except ValueError as error:  # tomllib.TOMLDecodeError, and numbers of thousands of digits
         if found := _TOML_PLACE.search(str(error)):
             at, line = found[2], int(found[1] or 0)
@@ -191,7 +191,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the key {shown_value(twice)} is there twice")
+        raise ValueError(f"the key {shown_value(twice)} occurs twice")
     return found
 
 
@@ -207,7 +207,7 @@ def _name(root: FileValue) -> str:
     value = root["name"]
     name = value.text()
     if not value.is_there:
-        root.note(ErrorText("lacks 'name', the name of the crawl"))
+        root.note(ErrorText("has no 'name', the name of the crawl"))
     elif isinstance(value.found, str) and (reason := parts.name_problem(name)):
         value.note(reason)
     return name

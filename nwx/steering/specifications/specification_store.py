@@ -103,7 +103,7 @@ def file_text(path: Path) -> str:
             "%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror
         ) from error
     except UnicodeDecodeError as error:
-        why = ErrorText("byte %(number)s is no UTF-8", number=error.start + 1)
+        why = ErrorText("byte %(number)s is not UTF-8", number=error.start + 1)
         raise SpecificationError(str(path), [SpecificationProblem("", why)]) from error
     return text
 

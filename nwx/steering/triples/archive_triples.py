@@ -65,7 +65,7 @@ def triple_store(settings: Settings) -> TripleStore:
     if not place and settings.engine.startswith(_WEB):
         raise SettingsError(
             "an archive on Elasticsearch has no folder for triples; set NWX_TRIPLES to a folder, or"
-            " to the address of a SPARQL 1.1 server's updates"
+            " to the update address of a SPARQL 1.1 server"
         )
     return LocalTripleStore(Path(place) if place else Path(settings.engine) / _FOLDER)
 
@@ -96,7 +96,7 @@ class VisibleTripleStore(LocalTripleStore):
 
     def writer(self, wait_seconds: float = 0.0) -> TripleWriter:
         """Raise TripleStoreError: viewers of a part of an archive cannot write to it."""
-        raise TripleStoreError.translated("triples are written by those who see the whole archive")
+        raise TripleStoreError.translated("only users who see the whole archive can write triples")
 
     def version(self) -> str:
         """Return a text that changes with the triples visible to this viewer."""
@@ -206,7 +206,7 @@ class _WithheldTripleStore(TripleStore):
 
 def _withheld() -> WithheldError:
     return WithheldError.translated(
-        "the triples on a server hold what access rules hide; log in as a curator, "
+        "triples on a server include what access rules hide; log in as a curator, "
         "use `nwx --unrestricted`, or keep triples in a folder (NWX_TRIPLES)"
     )
 

@@ -87,7 +87,7 @@ class LocalTripleStore(TripleStore):
         copies = _copies(self.folder)
         if not copies:
             raise TripleStoreError.translated(
-                "%(folder)s has no triples yet; `nwx triples build` makes them", folder=self.folder
+                "%(folder)s has no triples yet; `nwx triples build` builds them", folder=self.folder
             )
         return copies[-1]
 

@@ -54,7 +54,7 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
             _too_long(limits)
             if data.was_late
             else TripleQueryError.translated(
-                "the query could not be answered; %(most)s MiB of memory are allowed",
+                "the query could not be answered; at most %(most)s MiB of memory are allowed",
                 most=limits.memory_bytes // _MIB,
             )
         )

@@ -260,5 +260,5 @@ def _parsed(data: bytes) -> Any:
         return json.loads(data)
     except ValueError as error:
         raise TripleStoreError.translated(
-            "the server's answer is no SPARQL result in JSON"
+            "the server's answer is not a SPARQL result in JSON"
         ) from error

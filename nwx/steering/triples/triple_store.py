@@ -131,8 +131,8 @@ def harmless_query(text: str) -> str:
     escaped = _TOKEN.sub(_escaped, text)
     if _WORD in escaped.lower():
         raise TripleQueryError.translated(
-            "SERVICE is not allowed, as nothing is fetched; rename variables and "
-            "prefixed names with this word in them, or write <IRIs>"
+            "SERVICE is not allowed, because nothing is fetched; rename variables and prefixed"
+            " names that contain this word, or write <IRIs>"
         )
     return escaped
 
@@ -147,7 +147,7 @@ def check_remote_query(text: str) -> None:
     _check_length(text)
     if _WORD in text.lower() or _WORD in _CODE_POINT.sub(_character, text).lower():
         raise TripleQueryError.translated(
-            "SERVICE is not allowed, nor is this word in anything else"
+            "SERVICE is not allowed, not even as part of something else"
         )
 
 

@@ -292,5 +292,5 @@ def test_who_sees_a_part_does_not_write(archive: Engine) -> None:
         lambda: seen.append_dates([]),
         lambda: seen.delete(IndexName.DOCUMENTS, []),
     ):
-        with pytest.raises(EngineError, match="reading only"):
+        with pytest.raises(EngineError, match="read-only"):
             write()

@@ -16,7 +16,7 @@ def test_names_that_can_be(name: str) -> None:
 )
 def test_names_that_cannot_be(name: str) -> None:
     assert not is_account_name(name)
-    with pytest.raises(AccountError, match="cannot name an account"):
+    with pytest.raises(AccountError, match="is not a valid account name"):
         check_account_name(name)
 
 

@@ -36,7 +36,7 @@ def test_a_line_is_a_url_or_a_timestamp_and_a_url() -> None:
         RenderTask("http://a.example/", "2021"),
     ]
     assert pages.wrong == 3
-    assert pages.problems[0] == "list.txt:5: 'ftp://c.example/' is no URL of a page"
+    assert pages.problems[0] == "list.txt:5: 'ftp://c.example/' is not the URL of a page"
 
 
 def test_overlong_and_many_wrong_lines_are_bounded() -> None:

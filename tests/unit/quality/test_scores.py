@@ -54,7 +54,7 @@ def test_a_host_is_named_alone_or_within_a_domain() -> None:
 def test_months_are_read() -> None:
     assert (read_month(""), read_month("2010-07"), read_month("201012")) == ("", "201007", "201012")
     for text in ("2010", "2010-13", "2010-07-01", "x" * 1_000):
-        with pytest.raises(UsageError, match="is no month"):
+        with pytest.raises(UsageError, match="is not a month"):
             read_month(text)
 
 

@@ -71,7 +71,7 @@ def test_all_conventions_are_read(tmp_path: Path) -> None:
         "20200101000009",
         "",
     )
-    with pytest.raises(FormatError, match="no render"):
+    with pytest.raises(FormatError, match="not a render"):
         read_render(places, page)
 
 
@@ -92,9 +92,9 @@ def test_where_a_render_was_made(tmp_path: Path) -> None:
 def test_renders_that_cannot_be_read(tmp_path: Path) -> None:
     path = write_rendered(tmp_path / "a.warc.gz")
     _, view, thumbnail, *_ = captures_of(path)
-    with pytest.raises(FormatError, match="bytes, 10 are read"):
+    with pytest.raises(FormatError, match="bytes; at most 10 are read"):
         read_render(places_of(path), view, 10)
-    with pytest.raises(SourceError, match="nobody knows"):
+    with pytest.raises(SourceError, match="is unknown"):
         read_render(places_of(tmp_path / "b.warc.gz"), view)
     whole = path.read_bytes()
     end = thumbnail.source_file_offset

@@ -157,7 +157,7 @@ def test_the_forms_narrow_and_compare(client: FlaskClient) -> None:
     [
         ("feature=weight", "choose one of captures"),
         ("by=colour", "use status"),
-        ("by=month,site,type", "one or two are shown"),
+        ("by=month,site,type", "use one or two"),
         ("chart=pie", "choose one of bars"),
         ("order=random", "choose one of most"),
         ("top=11", "choose one of 10"),

@@ -40,7 +40,7 @@ def test_a_process_that_does_not_start_is_told(
     engine, _ = archive
     monkeypatch.setattr(sys, "executable", "/bin/false")
     replay = ReplayProcess(engine, listen("127.0.0.1", 0), "http://127.0.0.1:9")
-    with pytest.raises(ReplayError, match="playback ended at its start"), replay:
+    with pytest.raises(ReplayError, match="playback ended at startup"), replay:
         pass
     assert not replay.folder.exists()
 
@@ -97,7 +97,7 @@ def test_playback_that_is_killed_is_started_again(archive: tuple[Engine, Path]) 
         _wait_for(replay, running=False)
         told = client.get("/health").get_json()
         assert (told["status"], told["replay"]) == ("ok", False)
-        assert told["replay_message"].startswith("playback ended by itself (signal 9)")
+        assert told["replay_message"].startswith("playback ended unexpectedly (signal 9)")
         # Requests in between wait for the next process.
         assert fetch(f"{replay.address}/static/wb_frame.js")[0] == 200
         _wait_for(replay, running=True)

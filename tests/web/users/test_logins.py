@@ -173,7 +173,7 @@ def test_a_login_that_fails_is_logged_without_what_was_typed(
     log_in(client, "my password\n", "wrong password")
     assert [record.getMessage() for record in caplog.records] == [
         "a login failed: ada, from 127.0.0.1",
-        "a login failed: nobody that is known, from 127.0.0.1",
+        "a login failed: an unknown name, from 127.0.0.1",
     ]
 
 

@@ -133,5 +133,5 @@ def test_a_private_address_is_a_host_and_port(place: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         LiveWeb(address, ("localhost:8080", "[::1]:80")).check()
-        with pytest.raises(UsageError, match="no host and port"):
+        with pytest.raises(UsageError, match="not a host and port"):
             LiveWeb(address, (place,)).check()

@@ -130,7 +130,7 @@ def test_what_nobody_takes_is_given_up_and_told() -> None:
     notices.add("floods", ALERTS[1])
     notices.finish(10)
     assert [one["host"] for one in channel.taken] == [ALERTS[1].host]
-    assert problems == ["an alert was not told: not now"]
+    assert problems == ["an alert was not sent: not now"]
 
 
 def test_what_is_not_taken_in_the_end_is_neither_told_nor_given_up() -> None:
@@ -138,7 +138,7 @@ def test_what_is_not_taken_in_the_end_is_neither_told_nor_given_up() -> None:
     notices = Notices([channel], problems.append, pauses=(60.0,))
     notices.add("floods", ALERTS[0])
     notices.finish(0.2)
-    assert problems == ["an alert was not told yet: not now"]
+    assert problems == ["an alert was not sent yet: not now"]
     assert notices.take_sent() == [] and channel.asked == 1
 
 

@@ -114,7 +114,7 @@ def test_a_queue_that_is_away_is_an_error() -> None:
     "address", ["127.0.0.1:80", "http://", "ftp://a.example", "http://a:b", "http://[a"]
 )
 def test_what_is_no_address_is_told(address: str) -> None:
-    with pytest.raises(UsageError, match="no address of a queue"):
+    with pytest.raises(UsageError, match="not the address of a queue"):
         QueueClient(address).lease(1, 60)
 
 

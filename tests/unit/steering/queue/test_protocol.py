@@ -38,25 +38,28 @@ def test_a_fragment_is_dropped() -> None:
         ({"url": "http://a.example/", "priority": -1}, "priority -1 is not from 0 to 1"),
         ({"url": "http://a.example/", "priority": "high"}, "high"),
         ({"url": "http://a.example/", "priority": True}, "bool"),
-        ({"url": "a.example", "priority": 1}, "no http, https or ftp address"),
-        ({"url": "file:///etc/passwd", "priority": 1}, "no http, https or ftp address"),
-        ({"url": "http:///x", "priority": 1}, "no http, https or ftp address"),
+        ({"url": "a.example", "priority": 1}, "not an http, https or ftp address"),
+        ({"url": "file:///etc/passwd", "priority": 1}, "not an http, https or ftp address"),
+        ({"url": "http:///x", "priority": 1}, "not an http, https or ftp address"),
         *(
-            ({"url": f"http://{place}", "priority": 1}, "no http, https or ftp address")
+            ({"url": f"http://{place}", "priority": 1}, "not an http, https or ftp address")
             for place in ("a:99999/", "a:0/", "a:٣/", "a:b/", "[::1", "[::1]x/", "[zz]/", "a..b/")
         ),
         ({"url": "http://a/", "priority": 1, "order": 1 << 63}, "order is out of range"),
         ({"url": "http://a/", "priority": 1, "order": 1 << 400}, "order is out of range"),
         ({"url": "http://a/", "priority": 1, "order": -1}, "order is out of range"),
-        ({"url": "http://a.example/ x", "priority": 1}, "no http, https or ftp address"),
-        ({"url": "http://a.example/\r\nx", "priority": 1}, "no http, https or ftp address"),
+        ({"url": "http://a.example/ x", "priority": 1}, "not an http, https or ftp address"),
+        ({"url": "http://a.example/\r\nx", "priority": 1}, "not an http, https or ftp address"),
         ({"url": "http://a.example/" + "x" * 8_000, "priority": 1}, "at most 8,000 characters"),
         (
             {"url": "http://a.example/", "priority": 1, "via": "x" * 8_001},
             "at most 8,000 characters",
         ),
-        ({"url": "http://a.example/", "priority": 1, "crawl": "a/b"}, "no name of a crawl"),
-        ({"url": "http://a.example/", "priority": "blacklisted", "lifted": True}, "either"),
+        ({"url": "http://a.example/", "priority": 1, "crawl": "a/b"}, "not the name of a crawl"),
+        (
+            {"url": "http://a.example/", "priority": "blacklisted", "lifted": True},
+            "in the same update",
+        ),
         ({"url": "http://a.example/", "priority": 1, "prio": 2}, "unknown field `prio`"),
         ({"priority": 1}, "required field `url`"),
         (7, "Expected `object`"),
@@ -106,7 +109,7 @@ def test_a_sender_numbers_all_its_updates() -> None:
 def test_leases() -> None:
     lease = "0" * 32 + "-aB_-9"
     assert protocol.read_leases(json.dumps([lease]).encode()) == [lease]
-    with pytest.raises(ProtocolError, match="no lease") as caught:
+    with pytest.raises(ProtocolError, match="not a lease") as caught:
         protocol.read_leases(json.dumps([lease, "x"]).encode())
     assert caught.value.item == 1
 

@@ -68,7 +68,7 @@ def test_no_page_ends_an_analysis(tmp_path: Path) -> None:
         CRASH: "the analysis crashed (SIGSEGV)",
         FAIL: "the analysis failed: ValueError: a module's own fault",
         REFUSE: "this is no page",
-        HOARD: "it takes more memory than a page may",
+        HOARD: "it needs more memory than a page is allowed",
     }
     bad = [page_about("granite", path) for path in causes]
     pages = stone_pages(12)

@@ -45,15 +45,15 @@ def test_what_is_preferred_and_blacklisted_is_told() -> None:
     )
     told = found(BLACKLIST, prefer)
     assert told == {
-        "rules[2].expressions[1]": "'/cal/' is of no use: rules[1].expressions[1] blacklists it",
+        "rules[2].expressions[1]": "'/cal/' has no effect: rules[1].expressions[1] blacklists it",
         "rules[2].surts[1]": (
-            "'http://(test,bad,)/a' is of no use: rules[1].hosts[1] blacklists it"
+            "'http://(test,bad,)/a' has no effect: rules[1].hosts[1] blacklists it"
         ),
         "rules[2].surts[2]": (
-            "'org,example)/private/a' is of no use: rules[1].surts[1] blacklists it"
+            "'org,example)/private/a' has no effect: rules[1].surts[1] blacklists it"
         ),
-        "rules[2].hosts[1]": "'www.bad.test' is of no use: rules[1].hosts[1] blacklists it",
-        "rules[2].hosts[3]": "'*.BAD.test' is of no use: rules[1].hosts[1] blacklists it",
+        "rules[2].hosts[1]": "'www.bad.test' has no effect: rules[1].hosts[1] blacklists it",
+        "rules[2].hosts[3]": "'*.BAD.test' has no effect: rules[1].hosts[1] blacklists it",
     }
 
 
@@ -141,19 +141,23 @@ def test_texts_stand_for_keywords_and_entities() -> None:
     [
         ("name = 'a'\nseeds = [", "end of document", "cannot be read: "),
         ("name = 'a'\nb c", "column 3", "cannot be read: "),
-        ('{"name": "a",\n "b" 1}', "column 6", "is no JSON: "),
-        ('{"name": "a", "name": "b"}', "", "'name' is there twice"),
+        ('{"name": "a",\n "b" 1}', "column 6", "is not JSON: "),
+        ('{"name": "a", "name": "b"}', "", "'name' occurs twice"),
         (" \n", "", "is empty"),
         ("x = " + "[" * 100_000, "", "nested too deeply"),
         ('{"x":' * 100_000, "", "nested too deeply"),
         ("a = 1\n" + "a.b." * 20_000 + "c = 1", "column 1", "too many parts"),
         ("a = 1\n" + '"a" . ' * 100_000 + "c = 1", "column 1", "too many parts"),
         ("a = 1\nx = {" + "a.'b'." * 50_000 + "c = 1}", "column 1", "too many parts"),
-        ("{" + "".join(f'"k{n}": 1, ' for n in range(100_000)) + '"z": 1, "z": 2}', "", "'z' is"),
-        ('{"' + "z" * 9_999 + '": 1, "' + "z" * 9_999 + '": 2}', "", "zzz… is there twice"),
+        (
+            "{" + "".join(f'"k{n}": 1, ' for n in range(100_000)) + '"z": 1, "z": 2}',
+            "",
+            "'z' occurs",
+        ),
+        ('{"' + "z" * 9_999 + '": 1, "' + "z" * 9_999 + '": 2}', "", "zzz… occurs twice"),
         ("x = " + "1" * 10_000, "", "cannot be read: "),
-        ("# " + "x" * (33 << 20), "", "at most 33,554,432 are taken"),
-        ("seeds = []", "", "lacks 'name'"),
+        ("# " + "x" * (33 << 20), "", "at most 33,554,432 are allowed"),
+        ("seeds = []", "", "has no 'name'"),
     ],
 )
 def test_what_cannot_be_parsed(text: str, place: str, reason: str) -> None:
@@ -208,52 +212,52 @@ def test_all_errors_are_told_at_once() -> None:
     found = problems(WRONG)
     for place, reason in {
         "keyword": "is not known here; did you mean 'keywords'?",
-        "name": "'votes 2026' is no name of a crawl",
+        "name": "'votes 2026' is not a valid crawl name",
         "seeds[1]": "write http://HOST/PATH",
         "seeds[3]": "is the same as seeds[2]",
-        "seeds[4]": "is a whole number (5); text is wanted",
-        "seeds[5]": "is no URL",
-        "seeds[6]": "is no URL",
+        "seeds[4]": "is a whole number (5); it must be text",
+        "seeds[5]": "is not a URL",
+        "seeds[6]": "is not a URL",
         "keywords[1].text": "is empty",
-        "keywords[3]": "lacks 'text'",
+        "keywords[3]": "has no 'text'",
         "keywords[3].txt": "did you mean 'text'?",
         "keywords[4].weight": "is -1; it must be from 0.001 to 1000",
-        "keywords[5].weight": "is text ('2'); a number is wanted",
+        "keywords[5].weight": "is text ('2'); it must be a number",
         "keywords[6].language": "two lower-case letters",
         "keywords[7]": "is the same as keywords[2]",
-        "keywords[8]": "a text or a table is wanted",
+        "keywords[8]": "a text or a table",
         "keywords[9].text": "neither letters nor digits",
         "keywords[10].weight": "is inf",
         "collection": "not a valid collection name",
-        "queue": "is no URL",
+        "queue": "is not a URL",
         "entities[1].kind": "did you mean 'place'?",
         "entities[1].aliases[1]": "is empty",
-        "entities[1].aliases[2]": "text is wanted",
-        "entities[2]": "lacks 'name'",
+        "entities[1].aliases[2]": "it must be text",
+        "entities[2]": "has no 'name'",
         "entities[2].kind": "choose one of person, ",
         "rules[1].action": "did you mean 'blacklist'?",
-        "rules[1].expressions[1]": "RE2 does not take '(': missing )",
+        "rules[1].expressions[1]": "RE2 does not accept '(': missing )",
         "rules[1].expressions[2]": "would cover everything",
-        "rules[1].expressions[3]": "RE2 does not take",
-        "rules[1].expressions[4]": "text is wanted",
+        "rules[1].expressions[3]": "RE2 does not accept",
+        "rules[1].expressions[4]": "it must be text",
         "rules[1].surts[1]": "write its SURT prefix 'org,example)/dir/'",
-        "rules[1].surts[2]": "is no SURT prefix",
-        "rules[1].surts[3]": "is no SURT prefix",
-        "rules[1].surts[4]": "is no SURT prefix",
-        "rules[1].hosts[1]": "is no host",
-        "rules[1].hosts[2]": "is no host",
-        "rules[1].hosts[3]": "is no host",
-        "rules[1].hosts[5]": "is no host",
-        "rules[1].hosts[7]": "is no host",
+        "rules[1].surts[2]": "is not a SURT prefix",
+        "rules[1].surts[3]": "is not a SURT prefix",
+        "rules[1].surts[4]": "is not a SURT prefix",
+        "rules[1].hosts[1]": "is not a host",
+        "rules[1].hosts[2]": "is not a host",
+        "rules[1].hosts[3]": "is not a host",
+        "rules[1].hosts[5]": "is not a host",
+        "rules[1].hosts[7]": "is not a host",
         "rules[2]": "covers nothing",
         "limits.depth": "is -1; it must be from 0",
-        "limits.pages": "is a number (1.5); a whole number is wanted",
+        "limits.pages": "is a number (1.5); it must be a whole number",
         "limits.page": "did you mean 'pages'?",
         "weights": "are all 0",
         "thresholds.relevant": "is 1.5; it must be from 0 to 1",
-        "thresholds.follow": "is true or false (True); a number is wanted",
-        "intervals[1]": "lacks 'days'",
-        "intervals[2]": "is for all pages, as intervals[1] is",
+        "thresholds.follow": "is true or false (True); it must be a number",
+        "intervals[1]": "has no 'days'",
+        "intervals[2]": "applies to all pages, as intervals[1] does",
         "intervals[2].days": "is 0",
     }.items():
         assert reason in found.pop(place), place
@@ -292,7 +296,7 @@ def test_names_that_a_crawl_cannot_have(name: str) -> None:
     + [("thresholds", [1]), ("intervals", {"days": 1}), ("collection", None), ("name", True)],
 )
 def test_values_of_another_kind(key: str, value: object) -> None:
-    assert "wanted" in problems(json.dumps({"name": "a"} | {key: value}))[key]
+    assert "it must be" in problems(json.dumps({"name": "a"} | {key: value}))[key]
 
 
 def test_hundred_thousand_keywords_are_read_and_no_more() -> None:
@@ -300,7 +304,7 @@ def test_hundred_thousand_keywords_are_read_and_no_more() -> None:
     text = json.dumps({"name": "a", "keywords": words[:-1]})
     assert len(read_specification(text, "x").keywords) == MOST_ENTRIES
     assert problems(json.dumps({"name": "a", "keywords": words})) == {
-        "keywords": "has 100,001 entries; at most 100,000 are taken"
+        "keywords": "has 100,001 entries; at most 100,000 are allowed"
     }
 
 

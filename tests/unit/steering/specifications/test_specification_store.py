@@ -41,7 +41,7 @@ def test_a_text_is_saved_under_its_name(crawls: CrawlIndex) -> None:
     saved = save_text(crawls, ONE, "votes.toml")
     assert (saved.name, saved.number, saved.text) == ("votes", 1, ONE)
     assert saved.version == specification_of(saved).version()
-    with pytest.raises(SpecificationError, match=r"x\.toml: lacks 'name'"):
+    with pytest.raises(SpecificationError, match=r"x\.toml: has no 'name'"):
         save_text(crawls, "keywords = []", "x.toml")
     assert len(crawls.versions("votes")) == 1
 
@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         file_text(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"name = '\xff'")
-    with pytest.raises(SpecificationError, match="byte 9 is no UTF-8"):
+    with pytest.raises(SpecificationError, match="byte 9 is not UTF-8"):
         file_text(tmp_path / "bytes.toml")
 
 
