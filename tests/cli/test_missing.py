@@ -63,7 +63,7 @@ def test_missing_urls_as_json_and_csv(archive: Nwx) -> None:
 
 def test_wrong_use_and_older_links(archive: Nwx, tmp_path: Path) -> None:
     assert "mutually exclusive" in archive("missing", "--csv", "--json", code=2).err
-    assert "no date" in archive("missing", "--from", "yesterday", code=2).err
+    assert "not a date" in archive("missing", "--from", "yesterday", code=2).err
     more = write_warc(tmp_path / "more.warc.gz", [Page("http://b.test/", "20120101000000", b"x")])
     archive("import", more)
     assert "since the last `nwx invert-links`" in archive("missing").err

@@ -23,7 +23,7 @@ def test_accounts_are_added_changed_listed_and_removed(tmp_path: Path) -> None:
     refused = run_nwx(archive, *"users add ADA --no-password".split(), code=2)
     assert "the account ada already exists" in refused.err
     weak = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"short\n", code=2)
-    assert "the password is short" in weak.err
+    assert "the password is too short" in weak.err
     empty = run_nwx(archive, *"users add bob --password-stdin".split(), stdin=b"\n", code=2)
     assert "the first line of standard input has no password" in empty.err
     run_nwx(archive, *"users role zoe curator".split())
