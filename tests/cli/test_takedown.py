@@ -40,7 +40,7 @@ def test_a_page_is_hidden_purged_and_does_not_come_back(nwx: Nwx, tmp_path: Path
     assert nwx("check").out == "the indices agree\n"
     assert f"default/a.warc.gz at {record['offset']:,} (response, " in repeated
     removed = nwx("access", "remove", purged["rule"]["id"])
-    assert "files that are in the archive already are not read again" in removed.err
+    assert "files already in the archive are not read again" in removed.err
     assert nwx("import", file, "--json").json["outcomes"] == {"skipped": 1}
     nwx("import", file, "--collection", "third")
     assert len(nwx("search", "words", "--json").json["hits"]) == 2
