@@ -262,7 +262,7 @@ def locked_folder(folder: Path, work: str) -> Iterator[Path]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise EngineFullError.translated(
-            "no space is left at %(place)s; what was stored before is kept, make room "
+            "no space is left at %(place)s; what was stored before is kept; free space "
             "and run the same command again",
             place=folder,
         ) from error

@@ -299,8 +299,8 @@ def rewrite_journal(folder: Path, inputs: Sequence[str]) -> Iterator[RewriteJour
         goes_on = first == plan
         if not goes_on and first.endswith(b"\n") and _FINISHED not in rest:
             raise SourceError(
-                f"{folder} has what a run on other files or lists left unfinished;"
-                " give the same command again, or choose an empty folder"
+                f"{folder} has an unfinished run on other files or lists;"
+                " run that command again, or choose an empty folder"
             )
         if not goes_on:
             with writing(path):

@@ -157,11 +157,11 @@ class Shards:
         Searches continue meanwhile, writes wait or are refused. Resumes after a killed run. Raises
         UsageError if there is nothing to do.
         """
-        raise UsageError(f"{index} has no shards: only indices on a server have some")
+        raise UsageError(f"{index} has no shards: only indices on a server have shards")
 
     def undo_reshard(self, index: IndexName) -> None:
         """Make an index writable again after a killed `reshard`."""
-        raise UsageError(f"{index} has no shards: only indices on a server have some")
+        raise UsageError(f"{index} has no shards: only indices on a server have shards")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:
         path = store.folder / blob
         expected = build.checksums.get(blob)
         if path.stat().st_size != size or expected not in (None, file_checksum(path)):
-            message = f"is not as it was written (size or checksum); {advice}"
+            message = f"has changed since it was written (size or checksum); {advice}"
             yield Damage(index, str(path), message)
     if unknown := len(build.blobs.keys() - build.checksums.keys()):
         message = f"{unknown:,} files have no checksums, which older versions did not write"

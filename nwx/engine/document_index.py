@@ -45,9 +45,9 @@ class Work:
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
-        """Raise QuestionTimeoutError if the question was cancelled or its deadline has passed."""
+        """Raise QuestionTimeoutError if the query was cancelled or its deadline has passed."""
         if self._cancelled:
-            raise QuestionTimeoutError.translated("the question was cancelled")
+            raise QuestionTimeoutError.translated("the query was cancelled")
         if self._end is not None and time.monotonic() > self._end:
             raise timed_out(self.seconds or 0.0)
 
@@ -65,8 +65,8 @@ class Work:
         self.check()
         if number > self.terms_left():
             raise QueryError.translated(
-                "a pattern like this is compared with the words of the archive one by one, "
-                "and more than %(most)s would have to be; begin it with letters, or "
+                "this pattern would be compared with more than %(most)s words of the archive, "
+                "one by one; begin it with letters, or "
                 "use fewer ?",
                 most=MAX_TERMS,
             )
@@ -81,8 +81,8 @@ class Work:
 def timed_out(seconds: float) -> QuestionTimeoutError:
     """Return the error for a question that reached its deadline."""
     return QuestionTimeoutError.translated(
-        "the answer takes longer than the %(seconds)s s that a question may take; "
-        "ask for less: fewer words and patterns, a span of dates, or a named field",
+        "the query took longer than %(seconds)s s, the limit; use fewer words and "
+        "patterns, a range of dates, or a field",
         seconds=seconds,
     )
 
@@ -221,8 +221,8 @@ def check_window(question: "Question") -> None:
     wanted = question.offset + question.limit
     if wanted > RESULT_WINDOW:
         raise WindowError.translated(
-            "pages reach %(most)s hits, %(wanted)s were asked for; ask a "
-            "narrower question, or stream all hits (scroll)",
+            "pages reach %(most)s hits, %(wanted)s were requested; narrow "
+            "the query, or stream all hits (scroll)",
             most=RESULT_WINDOW,
             wanted=wanted,
         )

@@ -370,7 +370,7 @@ class BlobFolder(BlobStore):
     def swap(self, build: StoredBuild, version: str) -> None:
         if self.version() != version:
             raise EngineBusyError.translated(
-                "another build was put into %(folder)s meanwhile; run the same command again",
+                "another build was written to %(folder)s meanwhile; run the same command again",
                 folder=self.folder,
             )
         write_current_build(self.folder, build)

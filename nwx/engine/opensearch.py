@@ -26,8 +26,8 @@ class OpenSearchServer(Server):
     def __init__(self, address: str, settings: ServerSettings) -> None:
         if settings.api_key:
             raise SettingsError(
-                f"opensearch at {without_secrets(address.removeprefix(self.prefix))} takes no API "
-                "key; give --username and --password"
+                f"opensearch at {without_secrets(address.removeprefix(self.prefix))} "
+                "does not accept API keys; use --username and --password"
             )
         super().__init__(address, settings)
         self._is_checked = False

@@ -111,7 +111,7 @@ def _phrase_cost(node: Phrase) -> int:
 def _pattern_cost(pattern: str) -> int:
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         raise QueryError.translated(
-            "a pattern has %(count)s characters; %(most)s are the most",
+            "a pattern has %(count)s characters; at most %(most)s are allowed",
             count=len(pattern),
             most=MAX_PATTERN_CHARACTERS,
         )
@@ -119,7 +119,8 @@ def _pattern_cost(pattern: str) -> int:
     wildcards = len(wildcards_used)
     if wildcards > MAX_WILDCARDS:
         raise QueryError.translated(
-            "the pattern %(pattern)s has %(wildcards)s wildcards (* and ?); %(most)s are the most",
+            "the pattern %(pattern)s has %(wildcards)s wildcards (* and ?); "
+            "at most %(most)s are allowed",
             pattern=repr(pattern[:40]),
             wildcards=wildcards,
             most=MAX_WILDCARDS,
@@ -135,7 +136,7 @@ def _pattern_cost(pattern: str) -> int:
 def _fuzzy_cost(node: Fuzzy) -> int:
     if len(node.text) > MAX_FUZZY_CHARACTERS:
         raise QueryError.translated(
-            "a word with ~ has %(count)s characters; %(most)s are the most",
+            "a word with ~ has %(count)s characters; at most %(most)s are allowed",
             count=len(node.text),
             most=MAX_FUZZY_CHARACTERS,
         )

@@ -71,7 +71,7 @@ def escape(query: str) -> EscapedQuery:
     """
     if len(query) > MAX_CHARACTERS:
         raise QueryError.translated(
-            "the query has %(count)s characters; %(most)s are the most",
+            "the query has %(count)s characters; at most %(most)s are allowed",
             count=len(query),
             most=MAX_CHARACTERS,
         )
@@ -80,7 +80,7 @@ def escape(query: str) -> EscapedQuery:
     for count, match in enumerate(re.finditer(_TOKEN, query)):
         if count > 2 * MAX_TOKENS:
             raise QueryError.translated(
-                "the query has too many words; %(most)s are the most", most=MAX_TOKENS
+                "the query has too many words; at most %(most)s are allowed", most=MAX_TOKENS
             )
         _follow_brackets(match, query, opened)
         tamed.add(_tamed(match, query, after_field, only_words), match.start())
@@ -106,7 +106,7 @@ def _follow_brackets(match: re.Match[str], query: str, opened: list[int]) -> Non
         if len(opened) > MAX_DEPTH:
             raise QueryError(
                 ErrorText(
-                    "the brackets are nested too deep; %(most)s is the most",
+                    "the brackets are nested too deep; at most %(most)s levels are allowed",
                     most=MAX_DEPTH,
                 ),
                 query,
@@ -115,7 +115,7 @@ def _follow_brackets(match: re.Match[str], query: str, opened: list[int]) -> Non
     elif match.lastgroup == "close":
         if not opened:
             raise QueryError(
-                ErrorText("nothing is open that this bracket closes"), query, match.start()
+                ErrorText("this closing bracket has no opening bracket"), query, match.start()
             )
         opened.pop()
 
@@ -142,7 +142,7 @@ def _tamed(match: re.Match[str], query: str, after_field: bool, only_words: bool
         case _:
             if token in "[{" and after_field:
                 raise QueryError(
-                    ErrorText("this range is not whole; write [LOW TO HIGH]"), query, match.start()
+                    ErrorText("this range is incomplete; write [LOW TO HIGH]"), query, match.start()
                 )
             return _escape(token)
 

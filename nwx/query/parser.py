@@ -85,9 +85,9 @@ def _by_grammar(query: str) -> Node:
 def _no_field(name: str, hint: str | None) -> ErrorText:
     if not hint:
         return ErrorText(
-            "%(name)s is no field; put text with a colon in quotation marks", name=name
+            "%(name)s is not a field; put text with a colon in quotation marks", name=name
         )
-    return ErrorText("%(name)s is no field; did you mean %(hint)s?", name=name, hint=repr(hint))
+    return ErrorText("%(name)s is not a field; did you mean %(hint)s?", name=name, hint=repr(hint))
 
 
 def _check_text(query: str) -> None:
@@ -148,7 +148,7 @@ class _Reader:
                 return _and([self.node(one, field, depth + 1) for one in found.children])
             case _:
                 raise self._error(
-                    ErrorText("%(asked)s cannot be asked", asked=repr(str(found).strip())), found
+                    ErrorText("%(asked)s is not supported", asked=repr(str(found).strip())), found
                 )
 
     def _field(self, found: Any, outer: str) -> str:
@@ -160,7 +160,7 @@ class _Reader:
             raise self._error(_no_field(repr(found.name), hint), found)
         if outer:
             raise self._error(
-                ErrorText("a field within %(outer)s cannot be asked", outer=repr(outer)), found
+                ErrorText("a field within %(outer)s cannot be searched", outer=repr(outer)), found
             )
         return field
 
@@ -190,7 +190,7 @@ class _Reader:
             if kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
                 raise self._error(
                     ErrorText(
-                        "%(field)s takes no wildcards; ask for a range [LOW TO HIGH]", field=field
+                        "%(field)s allows no wildcards; use a range [LOW TO HIGH]", field=field
                     ),
                     found,
                 )
@@ -281,7 +281,7 @@ class _Reader:
     def _whole_number(self, found: Any, field: str, text: str) -> str:
         if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
             raise self._error(
-                ErrorText("%(field)s is a number, %(text)s is none", field=field, text=repr(text)),
+                ErrorText("%(field)s is a number, %(text)s is not", field=field, text=repr(text)),
                 found,
             )
         return str(int(text))
@@ -310,7 +310,7 @@ class _Reader:
     def _fuzzy(self, found: Any, field: str) -> Node:
         if field == "date" or kind(field) in (QueryFieldKind.NUMBER, QueryFieldKind.DATE):
             raise self._error(
-                ErrorText("%(field)s takes no ~; ask for a range [LOW TO HIGH]", field=field), found
+                ErrorText("%(field)s allows no ~; use a range [LOW TO HIGH]", field=field), found
             )
         # Below 1, it is a similarity as in old Lucene, treated as 2 edits.
         degree = float(found.degree)
@@ -321,8 +321,7 @@ class _Reader:
     def _proximity(self, found: Any, field: str) -> Node:
         if field == "date" or kind(field) is not QueryFieldKind.TEXT:
             raise self._error(
-                ErrorText("%(field)s is no text; only words in a text can be near", field=field),
-                found,
+                ErrorText("%(field)s is not text; proximity (~) needs text", field=field), found
             )
         slop = self._number(found, int(found.degree), _MAX_SLOP, _DISTANCE, least=0)
         text = normal_value(field, unescaped(found.term.value[1:-1]))
@@ -333,7 +332,7 @@ class _Reader:
     ) -> float:
         if not least <= number <= most:
             limits = {"number": number, "what": what, "least": least, "most": most}
-            wrong = ErrorText("%(number)s is no %(what)s; use %(least)s to %(most)s", **limits)
+            wrong = ErrorText("invalid %(what)s %(number)s; use %(least)s to %(most)s", **limits)
             raise self._error(wrong, found)
         return number
 

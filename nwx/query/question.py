@@ -202,7 +202,7 @@ def resolve(question: Question) -> DocumentQuery:
     """
     if not 0 <= question.limit <= MAX_LIMIT or question.offset < 0:
         raise UsageError.translated(
-            "a page holds 0 to %(most)s hits and begins at 0 or later", most=MAX_LIMIT
+            "a page has 0 to %(most)s hits and begins at 0 or later", most=MAX_LIMIT
         )
     query = question.query
     filters: dict[str, tuple[str, ...]] = {}
@@ -278,10 +278,10 @@ def _value(name: str, field_name: str, value: str) -> str:
     digits = value.isascii() and value.isdigit()
     if field_name == "status_code" and not (digits and len(value) < 10):
         raise QueryError.translated(
-            "the field status_code holds numbers, %(value)s is none", value=repr(value[:40])
+            "the field status_code holds numbers, %(value)s is not a number", value=repr(value[:40])
         )
     if field_name == "year" and not (digits and len(value) == 4):
         raise QueryError.translated(
-            "%(value)s is no year; write four digits", value=repr(value[:40])
+            "%(value)s is not a year; write four digits", value=repr(value[:40])
         )
     return str(int(value)) if field_name == "status_code" else normal_name(field_name, value)

@@ -99,7 +99,7 @@ def ranking_of(weights: Mapping[str, float], called: str = "default") -> Ranking
             )
         if not 0 <= value <= _MOST_WEIGHT:
             raise UsageError.translated(
-                "the weight %(name)s is %(value)s; it takes 0 to %(most)s",
+                "the weight %(name)s is %(value)s; it must be 0 to %(most)s",
                 name=name,
                 value=value,
                 most=f"{_MOST_WEIGHT:,.0f}",

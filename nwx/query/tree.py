@@ -199,14 +199,14 @@ def _no_value_of(leaf: Leaf, kind: str) -> QueryError:
     field = repr(leaf.field)
     if kind == DATE:
         return QueryError.translated(
-            "the field %(field)s holds dates; ask for a date or a range of dates", field=field
+            "the field %(field)s holds dates; use a date or a range of dates", field=field
         )
     if isinstance(leaf, Wildcard):
         return QueryError.translated(
-            "the field %(field)s holds numbers; ask for ranges, not for patterns", field=field
+            "the field %(field)s holds numbers; use ranges, not patterns", field=field
         )
     return QueryError.translated(
-        "the field %(field)s holds numbers; ask for ranges, not for likeness", field=field
+        "the field %(field)s holds numbers; use ranges, not ~", field=field
     )
 
 
@@ -231,7 +231,7 @@ def field_type(field: str) -> str:
         raise QueryError.translated("there is no field %(field)s", field=repr(field))
     if properties.get("index") is False:
         raise QueryError.translated(
-            "the field %(field)s is kept, but cannot be searched", field=repr(field)
+            "the field %(field)s is stored, but cannot be searched", field=repr(field)
         )
     kind: str = properties["type"]
     return kind
@@ -240,7 +240,7 @@ def field_type(field: str) -> str:
 def _number(text: str, field: str, kind: str) -> int:
     if not _INTEGER.fullmatch(text.strip()) or abs(int(text)) >= _LIMITS[kind]:
         raise QueryError.translated(
-            "the field %(field)s holds numbers, %(text)s is none",
+            "the field %(field)s holds numbers, %(text)s is not a number",
             field=repr(field),
             text=repr(text[:40]),
         )

@@ -233,7 +233,7 @@ def _beginning(node: Wildcard) -> Node:
     is_beginning = node.pattern.endswith("*") and not set("*?\\") & set(node.pattern[:-1])
     if len(words) != 1 or not is_beginning:
         raise QueryError.translated(
-            "%(pattern)s cannot be asked of pictures: %(meaning)s",
+            "%(pattern)s is not supported for pictures: %(meaning)s",
             pattern=repr(node.pattern[:80]),
             meaning=_MEANING,
         )
@@ -244,13 +244,15 @@ def _refusal(node: Node) -> QueryError:
     field = getattr(node, "field", "date")
     if field in PICTURE_FIELDS:
         return QueryError.translated(
-            "%(field)s can only be asked of pictures where all parts must match", field=field
+            "%(field)s can be used for pictures only where all parts must match", field=field
         )
     if field not in _TEXT_FIELDS:
         fields = ", ".join(PICTURE_FIELDS)
         return QueryError.translated(
-            "the field %(field)s cannot be asked of pictures; they have %(fields)s",
+            "the field %(field)s cannot be used for pictures; use %(fields)s",
             field=field,
             fields=fields,
         )
-    return QueryError.translated("this cannot be asked of pictures: %(meaning)s", meaning=_MEANING)
+    return QueryError.translated(
+        "this is not supported for pictures: %(meaning)s", meaning=_MEANING
+    )

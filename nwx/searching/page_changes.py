@@ -159,7 +159,7 @@ def _by_url(engine: Engine, site: str) -> Iterator[list[Capture]]:
     scope = scope_of(text)
     if not scope.prefix:
         raise UsageError.translated(
-            "%(site)s is no site; write example.com, or http://example.com/a/*", site=site
+            "%(site)s is not a site; write example.com, or http://example.com/a/*", site=site
         )
     keys, starts = reached_keys(scope)
     spans = [*((key, f"{key}\0") for key in keys), *((one, one + _BEHIND) for one in starts)]
@@ -307,7 +307,9 @@ def new_watch(engine: Engine, site: str, webhook: str, by: str) -> WatchedSite:
     """
     site = site.strip()
     if max(len(site), len(webhook)) > _MOST_ADDRESS:
-        raise UsageError.translated("the address has over %(most)s characters", most=_MOST_ADDRESS)
+        raise UsageError.translated(
+            "the address has more than %(most)s characters", most=_MOST_ADDRESS
+        )
     if webhook and not webhook.startswith(("http://", "https://")):
         raise UsageError.translated("a webhook is an http:// or https:// address")
     found = site_changes(engine, site, latest=True).pages

@@ -170,7 +170,7 @@ class QuotedWords:
             runs = [words]
         if not runs:
             raise UsageError.translated(
-                "words of a script without blanks are found at a URL only; name one"
+                "words of a script without spaces can be found only at a URL; name one"
             )
         run = max(runs, key=lambda run: len("".join(run)))
         longest = max(range(len(run)), key=lambda place: len(run[place]))

@@ -86,7 +86,7 @@ def trends(
     """
     if len(queries) > MOST_QUERIES:
         raise UsageError.translated(
-            "%(count)s queries are too many; compare up to %(most)s",
+            "%(count)s queries are too many; compare at most %(most)s",
             count=len(queries),
             most=MOST_QUERIES,
         )

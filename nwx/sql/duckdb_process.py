@@ -143,7 +143,7 @@ def _check_kind(database: duckdb.DuckDBPyConnection, query: str) -> None:
     kind = statements[0].type.name
     if kind != "SELECT":
         raise QueryError.translated(
-            "only queries are answered (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE), not %(kind)s",
+            "only queries are allowed (SELECT, WITH, FROM, DESCRIBE, SUMMARIZE), not %(kind)s",
             kind=kind,
         )
 
@@ -209,9 +209,9 @@ def _reason(error: Exception, task: Mapping[str, Any]) -> ErrorText:
     if isinstance(error, QueryError):
         return error.text
     if isinstance(error, MemoryError | duckdb.OutOfMemoryException | duckdb.IOException):
-        return ErrorText("the query needs more memory or disk space than it may take")
+        return ErrorText("the query needs more memory or disk space than allowed")
     if isinstance(error, duckdb.PermissionException):
-        return ErrorText("queries read the tables of the archive, no files and addresses")
+        return ErrorText("queries can read only the tables of the archive, not files or addresses")
     text = str(error)
     kind, _, said = text.partition(": ")
     text = (said if kind.endswith("Error") else text)[:_LONGEST_MESSAGE].rstrip()

@@ -237,12 +237,10 @@ class SqlAnswer(AbstractContextManager["SqlAnswer"]):
         if isinstance(data, Death):
             if data.was_late:
                 raise QuestionTimeoutError.translated(
-                    "the query took longer than %(seconds)s s; ask for less, or add LIMIT",
+                    "the query took longer than %(seconds)s s; read less, or add LIMIT",
                     seconds=min(self._limits.seconds, work.seconds or self._limits.seconds),
                 )
-            raise QueryError.translated(
-                "the query needs more memory or disk space than it may take"
-            )
+            raise QueryError.translated("the query needs more memory or disk space than allowed")
         answer: dict[str, Any] = json.loads(data)
         if "refused" in answer:
             raise QueryError(ErrorText.from_json(answer["refused"]))
@@ -288,7 +286,7 @@ def _write_tables(
             size += path.stat().st_size
             if size > most:
                 raise QueryError.translated(
-                    "the query reads more than %(most)s MiB of columns; name fewer of them",
+                    "the query reads more than %(most)s MiB of columns; select fewer",
                     most=most // _MIB,
                 )
     return written

@@ -86,7 +86,7 @@ def test_wrong_rules_are_refused(here: Nwx) -> None:
         (("embargo", URL), "needs its end"),
         (("block", ""), "what the rule applies to"),
         (("block", URL, "--to", "soon"), "is not a date"),
-        (("local", URL, "--address", "x"), "is no network"),
+        (("local", URL, "--address", "x"), "is not a network"),
     ):
         assert message in here("access", "add", *arguments, "--reason", "r", code=2).err
 
@@ -122,7 +122,7 @@ def test_rules_that_are_lost_are_not_taken_for_none(tmp_path: Path) -> None:
         ["access", "add", "block", URL, "--reason", "x"],
     ):
         ran = run_nwx(archive, *command, code=1)
-        assert "access.db is damaged (it was written, and is missing); restore it" in ran.err
+        assert "access.db is damaged (it is missing); restore it" in ran.err
     assert "access.db: is missing" in run_nwx(archive, "check", code=1).out
     (archive / "access.db").touch()
     assert run_nwx(archive, "access", "list", "--json").json == []

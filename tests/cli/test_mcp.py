@@ -118,7 +118,7 @@ def test_archived_texts_are_marked_and_steer_nothing(quarry: Path) -> None:
         assert hit["url"].isprintable()
         again = await answer(client, "search", query="escapes")
         assert again["marks"] != mark
-        assert "is no field" in await refusal(client, "search", query="nofield:x")
+        assert "is not a field" in await refusal(client, "search", query="nofield:x")
         assert await refusal(client, "search", words="x")
 
     talk(quarry, conversation)

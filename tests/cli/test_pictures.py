@@ -26,7 +26,7 @@ def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
     image.write_bytes(drawing("JPEG", (160, 120)))
     like = nwx("pictures", "--similar", image, "--json").json
     assert {one["url"] for one in like["pictures"]} == {SHIP, COPY}
-    assert "is no field" in nwx("pictures", "nothing:x", code=2).err
+    assert "is not a field" in nwx("pictures", "nothing:x", code=2).err
     nwx("pictures", "x", "--similar", image, code=2)
     nwx("pictures", "--similar", tmp_path / "none.jpg", code=1)
     with image.open("ab") as file:

@@ -62,7 +62,7 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
 
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
     assert "all captures cannot be taken down" in nwx("takedown", "*", "--purge", code=2).err
-    assert "no URL" in nwx("takedown", "http://[", code=2).err
+    assert "not a URL" in nwx("takedown", "http://[", code=2).err
 
 
 def test_copies_that_could_not_be_reached_are_told(

@@ -19,7 +19,7 @@ def test_an_older_archive_is_brought_forward(nwx: Nwx, warc: Path, tmp_path: Pat
         assert "run `nwx upgrade`" in nwx(*command, code=1).err
     done = nwx("upgrade")
     assert done.out.startswith(f"archive: format 1 -> {FORMAT}, {len(held.splitlines())} capture")
-    assert f"forward from format 1 to {FORMAT}" in done.err
+    assert f"from format 1 to {FORMAT}" in done.err
     assert nwx("dump", "captures").out == held
     assert nwx("upgrade").out == "the archive is up to date\n"
     nothing = {"formats": [], "captures": 0, "bytes": [], "indices": []}
@@ -31,4 +31,4 @@ def test_an_older_archive_is_brought_forward(nwx: Nwx, warc: Path, tmp_path: Pat
     nwx("restore", backup.address, tmp_path / "again")
     assert run_nwx(tmp_path / "again", "dump", "captures").out == held
     make_older(engine)
-    assert f"forward from format 1 to {FORMAT}" in nwx("import", "--quiet", warc).err
+    assert f"from format 1 to {FORMAT}" in nwx("import", "--quiet", warc).err

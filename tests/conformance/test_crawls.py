@@ -75,7 +75,7 @@ def test_the_same_text_is_saved_once(engine: Engine) -> None:
 def test_what_somebody_else_saved_is_not_replaced_unseen(engine: Engine) -> None:
     crawls = engine.crawl_index()
     crawls.save_specification("votes", "v1", "one", expected=0)
-    with pytest.raises(EngineConflictError, match="somebody else"):
+    with pytest.raises(EngineConflictError, match="someone else"):
         crawls.save_specification("votes", "v2", "two", expected=0)
     crawls.save_specification("votes", "v2", "two", expected=1)
     with pytest.raises(EngineConflictError):

@@ -114,7 +114,7 @@ def test_captures_of_an_older_archive_are_read_and_brought_forward(
             assert OLDER_FORM in {one.kind for one in check(engine)}
             assert engine.shards().reshard(IndexName.CAPTURES, 1) == "copied"
             assert OLDER_FORM not in {one.kind for one in check(engine)}
-            with pytest.raises(UsageError, match="has 1 shards already"):
+            with pytest.raises(UsageError, match="already has 1 shards"):
                 engine.shards().reshard(IndexName.CAPTURES, 1)
             engine.create()
         _check_lookups(engine, [*captures, VIA])

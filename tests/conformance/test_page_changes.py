@@ -77,7 +77,7 @@ def test_redirects_to_the_same_page_do_not_count(engine: Engine) -> None:
 
 @pytest.mark.parametrize("text", ["*", "sha1:HJG5ZWG3MQQKHIN43BXJY3FUWP7WTU43", "a.warc.gz"])
 def test_what_is_no_site_is_an_error(archive: Engine, text: str) -> None:
-    with pytest.raises(UsageError, match="is no site"):
+    with pytest.raises(UsageError, match="is not a site"):
         site_changes(archive, text)
 
 

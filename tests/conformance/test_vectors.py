@@ -197,7 +197,7 @@ def test_builds_take_what_is_new(engine: Engine) -> None:
     assert build(engine).captures == 0 and engine.count(IndexName.VECTORS) == len(PAGES)
     with pytest.raises(UsageError, match="NWX_EMBEDDER"):
         build_vectors(engine, "another")
-    with pytest.raises(UsageError, match="other lengths"):
+    with pytest.raises(UsageError, match="another length"):
         index.put([DocumentPassages("0" * 32, ((0, 9),), np.ones((1, 7), np.int8))])
     assert build(engine, anew=True).passages == len(PAGES)
     assert urls(search(engine, "car", limit=5)) == [

@@ -201,7 +201,7 @@ def test_searches_go_on_while_an_index_gets_other_shards(
     assert set(searches.totals) == {expected}
     assert dumped(cluster.address, **COPIED) == before
     wrong = run_nwx(cluster.address, "reshard", "dates", "--shards", 4, code=2, **COPIED)
-    assert "has 4 shards already" in wrong.err
+    assert "already has 4 shards" in wrong.err
 
 
 def test_a_reshard_that_was_killed_is_undone_or_run_again(

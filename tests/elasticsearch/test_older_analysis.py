@@ -38,7 +38,7 @@ def test_reshard_analyses_older_documents_anew(
             assert engine.shards().reshard(IndexName.DOCUMENTS, 1) == "copied"
             assert list(check(engine)) == []
             assert ask(engine, Term("", "children")) == {"a"}
-            with pytest.raises(UsageError, match="has 1 shards already"):
+            with pytest.raises(UsageError, match="already has 1 shards"):
                 engine.shards().reshard(IndexName.DOCUMENTS, 1)
             assert engine.shards().reshard(IndexName.DOCUMENTS, 2) == "split"
     finally:

@@ -167,7 +167,7 @@ def test_versions_are_listed_and_restored(client: FlaskClient, archive: Engine) 
     assert archive.crawl_index().versions("votes")[0].text == TEXT
     assert 'name="last" value="2"' in listed
     stale = client.post("/crawls/votes/restore", data={**form, "last": 2})
-    assert stale.status_code == 409 and "somebody else" in stale.text
+    assert stale.status_code == 409 and "someone else" in stale.text
     assert archive.crawl_index().versions("votes")[0].number == 3
     for number in (0, 9, "x"):
         form = {"number": number, "token": TOKEN}

@@ -120,7 +120,7 @@ def test_what_is_not_held_is_no_error(client: FlaskClient) -> None:
     ("asked", "words"),
     [
         ({}, "digest is missing"),
-        ({"digest": "xyz"}, "no digest of a known kind"),
+        ({"digest": "xyz"}, "not a known kind of digest"),
         ({"digest": SAME, "scope": "url"}, "needs the URL"),
         ({"digest": SAME, "scope": "all"}, "choose one of url, any"),
         ({"digest": SAME, "max_age": "nan"}, "number of days"),

@@ -106,7 +106,7 @@ def _queries() -> list[str]:
     asked = request.args.getlist("q")
     if len(asked) > 2 * MOST_QUERIES:
         raise UsageError.translated(
-            "%(count)s queries are too many; compare up to %(most)s",
+            "%(count)s queries are too many; compare at most %(most)s",
             count=len(asked),
             most=MOST_QUERIES,
         )

@@ -277,7 +277,7 @@ def stopped_purges(engine: "Engine") -> Iterator[tuple[str, str]]:
     for rule in access.rules().rules:
         if rule.purged and access.state(_PURGING.format(rule.id)):
             purge = "its purge was stopped, or is running"
-            yield rule.id, f"{purge}: give the same `nwx takedown --purge` again"
+            yield rule.id, f"{purge}: run the same `nwx takedown --purge` again"
 
 
 class Purger(ABC):

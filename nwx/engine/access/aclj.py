@@ -135,7 +135,7 @@ def _ascii_host(host: str) -> str:
     parts = host_parts(name)
     if not parts.domain:
         raise UsageError.translated(
-            "%(host)s is no host; write example.com, or *.example.com", host=repr(host[:60])
+            "%(host)s is not a host; write example.com, or *.example.com", host=repr(host[:60])
         )
     return f"{parts.host}{mark}{port}"
 
@@ -147,7 +147,8 @@ def _key(url: str) -> str:
         raise UsageError(error.text) from error
     if ")" not in key and key.startswith(_WEB):
         raise UsageError.translated(
-            "%(url)s is no URL; give an address, such as http://example.com/a", url=repr(url[:60])
+            "%(url)s is not a URL; give an address, such as http://example.com/a",
+            url=repr(url[:60]),
         )
     return key
 
@@ -220,7 +221,7 @@ def _rule(text: str, reason: str, action: Action | None) -> AccessRule:
         rule = AccessRule("", action, replace(scope, is_exact=text.endswith(EXACT_MARK)))
     else:
         raise FormatError(
-            "the line has no JSON object; give the action of a list of URLs by --action"
+            "the line has no JSON object; give the action of a list of URLs with --action"
         )
     return replace(rule, reason=rule.reason or reason)
 
@@ -229,7 +230,7 @@ def _object(text: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"the line is no JSON ({error})") from error
+        raise FormatError(f"the line is not valid JSON ({error})") from error
     if not isinstance(found, dict):
         raise FormatError("the line has no JSON object")
     return found
@@ -238,11 +239,11 @@ def _object(text: str) -> Mapping[str, Any]:
 def _own_rule(found: Mapping[str, Any]) -> AccessRule:
     for name, value in found.items():
         if not _is_of_kind(name, value):
-            raise FormatError(f"the line is no rule of nwx: {name[:40]!r} has a wrong value")
+            raise FormatError(f"the line is not an nwx rule: {name[:40]!r} has a wrong value")
     try:
         return rule_from_entry({"rule": "", **found})
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"the line is no rule of nwx ({error})") from error
+        raise FormatError(f"the line is not an nwx rule ({error})") from error
 
 
 def _is_of_kind(name: str, value: object) -> bool:
@@ -256,8 +257,8 @@ def _pywb_rule(key: str, dates: list[str], fields: Mapping[str, Any]) -> AccessR
     access, user = str(fields.get("access")), fields.get("user", "")
     if len(dates) > 1 or access not in _ACTIONS or not isinstance(user, str):
         raise FormatError(
-            f"the line is no rule of pywb: access is {access[:40]!r}; "
-            f"urlkey - {{…}} with access {', '.join(_ACTIONS)} is read"
+            f"the line is not a pywb rule: access is {access[:40]!r}; expected "
+            f"urlkey - {{…}} with access {', '.join(_ACTIONS)}"
         )
     scope = Scope() if key == _EVERY_URL else surt_scope(key)
     url = fields.get("url")
@@ -279,8 +280,8 @@ def _dated(rule: AccessRule, fields: Mapping[str, Any]) -> AccessRule:
         return replace(rule, action=Action.EMBARGO, years=newer["years"])
     if newer or fields.get("older"):
         raise FormatError(
-            "of dates that move with the day, only block and exclude of what is newer than "
-            "whole years can be read; write a rule with dates, or an embargo"
+            "of relative dates, only block and exclude of captures newer than whole years "
+            "are supported; write a rule with dates, or an embargo"
         )
     return rule
 
@@ -331,11 +332,11 @@ def aclj_lines(rules: Iterable[AccessRule], now: datetime) -> tuple[list[str], l
 def _problem(rule: AccessRule) -> str:
     scope = rule.scope
     if scope.digest or scope.collection or scope.source_file:
-        return "pywb knows no rules by digest, collection or file"
+        return "pywb has no rules by digest, collection or file"
     if rule.addresses:
-        return "pywb knows no rules by address"
+        return "pywb has no rules by address"
     if sum(map(bool, (scope.date_from, scope.date_to, rule.years))) > 1:
-        return "pywb looks at one date of a rule only"
+        return "pywb uses only one date of a rule"
     return ""
 
 

@@ -170,7 +170,7 @@ def _checked_scope(scope: Scope) -> Scope:
     since, to = _moment(scope.date_from), _moment(scope.date_to)
     if since and to and since > to:
         raise UsageError.translated(
-            "a rule from %(since)s to %(to)s holds for no date; exchange the two",
+            "a rule from %(since)s to %(to)s applies to no date; swap the two",
             since=since,
             to=to,
         )
@@ -193,7 +193,7 @@ def _network(text: str) -> str:
         return str(ipaddress.ip_network(text.strip(), strict=False))
     except ValueError as error:
         raise UsageError.translated(
-            "%(text)s is no network; give an address, or a network such as 10.0.0.0/8",
+            "%(text)s is not a network; give an address, or a network such as 10.0.0.0/8",
             text=repr(text[:60]),
         ) from error
 
@@ -223,7 +223,7 @@ def _check_viewers(rule: AccessRule) -> None:
         )
     if max(len(rule.addresses), len(rule.users)) > MOST_VIEWERS:
         raise UsageError.translated(
-            "a rule names %(most)s addresses and %(most)s users at most", most=MOST_VIEWERS
+            "a rule has at most %(most)s addresses and %(most)s users", most=MOST_VIEWERS
         )
     if "" in rule.users:
         raise UsageError.translated("the name of a user is empty")
@@ -233,10 +233,10 @@ def _check_lengths(rule: AccessRule) -> None:
     scope = rule.scope
     if max(len(scope.url), len(scope.prefix)) > LONGEST_PREFIX:
         raise UsageError.translated(
-            "a URL of a rule has %(most)s characters at most", most=LONGEST_PREFIX
+            "a URL of a rule has at most %(most)s characters", most=LONGEST_PREFIX
         )
     texts = rule.reason, rule.made_by, scope.collection, scope.source_file, *rule.users
     if max(map(len, texts)) > MOST_TEXT_CHARACTERS:
         raise UsageError.translated(
-            "a text of a rule has %(most)s characters at most", most=MOST_TEXT_CHARACTERS
+            "a text of a rule has at most %(most)s characters", most=MOST_TEXT_CHARACTERS
         )

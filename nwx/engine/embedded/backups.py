@@ -86,7 +86,7 @@ class FolderBackups(Backups):
         for one in path.iterdir():
             if one.is_dir() and one.name not in _KNOWN:
                 raise UsageError(
-                    f"{one} is none of an archive's; move it away, it would be deleted"
+                    f"{one} does not belong to an archive; move it away, it would be deleted"
                 )
 
     @staticmethod
@@ -102,7 +102,7 @@ class FolderBackups(Backups):
         source.check(writing=True)  # older formats are accepted, and migrated once restored
         path = path.resolve()
         if path.is_relative_to(source.path.resolve()):
-            raise UsageError(f"{path} is inside of {source.path}; name a folder outside of it")
+            raise UsageError(f"{path} is inside {source.path}; name a folder outside it")
         with whole_folder(path, replaced=replaced) as new, source.our_errors():
             with _many_open_files(), ExitStack() as opened:
                 _Copy(source, new, earlier or [], opened).run(progress)
@@ -161,7 +161,7 @@ class _Copy:
             except FileNotFoundError:
                 pass
             self._forget(folder)
-        raise EngineBusyError(f"{self._source.path / folder} changes all the time; try again")
+        raise EngineBusyError(f"{self._source.path / folder} keeps changing; try again")
 
     def _heads(self, folder: Path) -> list[bytes]:
         paths = (self._source.path / folder / head for head in _HEADS)

@@ -51,12 +51,12 @@ _SPARE_BYTES = 4 << 20
 _FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.001, 0.02
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
-_OTHER_ADVICE = ErrorText("see to it, and run the same command again")
-_UPGRADE = ErrorText("run `nwx upgrade` to bring it forward")
+_OTHER_ADVICE = ErrorText("fix this, and run the same command again")
+_UPGRADE = ErrorText("run `nwx upgrade`")
 _COPY = ErrorText("copy it to where it can be written, and run `nwx upgrade` there")
 _ADVICE = {
-    errno.ENOSPC: ErrorText("make room there"),
-    errno.EDQUOT: ErrorText("make room there"),
+    errno.ENOSPC: ErrorText("free space there"),
+    errno.EDQUOT: ErrorText("free space there"),
     errno.EMFILE: ErrorText("allow more open files (ulimit -n)"),
     errno.EFBIG: ErrorText("allow larger files (ulimit -f)"),
     errno.ENFILE: ErrorText("allow more open files"),
@@ -326,7 +326,7 @@ class Folder:
         temporary = None if self.is_full() else full_temporary_folder()
         place = f"{temporary}, the folder for temporary files (TMPDIR)" if temporary else self.path
         return EngineFullError.translated(
-            "no space is left at %(place)s; what was stored before is kept, make room "
+            "no space is left at %(place)s; what was stored before is kept; free space "
             "and run the same command again",
             place=place,
         )
@@ -361,9 +361,9 @@ MIGRATIONS: tuple[Migration[sqlite3.Connection], ...] = (
         "the table of attached dates indices; the table of facets, which nothing wrote, is dropped",
         _to_2,
     ),
-    Migration(3, "look-ups of captures, which came to be others", lambda _: None),
+    Migration(3, "a new form of look-ups of captures", lambda _: None),
     Migration(4, "checksums of dates, for `nwx check`", add_sums),
-    Migration(5, "captures packed into blocks, in the place of rows", _to_5),
+    Migration(5, "captures packed into blocks instead of rows", _to_5),
     Migration(6, "facets of enrichers", database.add_enriched_facets),
 )
 """The migration steps; the number of the last is the format of new folders (FORMAT).
@@ -385,7 +385,7 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     from nwx.engine.embedded.captures.merges import pack_older_captures
 
     packs = folder.format < READABLE_FORMAT
-    message = "bringing the archive at %s forward from format %d to %d"
+    message = "upgrading the archive at %s from format %d to %d"
     logging.getLogger(__name__).warning(message, folder.path, folder.format, FORMAT)
     pack_older_captures(db, folder.progress)
     with transaction(db):

@@ -106,7 +106,7 @@ def _segment_fault(path: Path) -> str:
         return "is missing"
     except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
         return f"cannot be read ({error})"
-    return "" if is_whole else "is not as it was written: its checksum differs"
+    return "" if is_whole else "has changed since it was written: its checksum differs"
 
 
 def cache_damage(folder: Folder, db: sqlite3.Connection) -> Iterator[Damage]:

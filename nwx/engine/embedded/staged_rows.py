@@ -195,7 +195,7 @@ class Numbers:
             handle = os.open(self._file, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError as error:
             raise EngineError(
-                f"no process has the archive open to write to it: {self._file} is missing"
+                f"no process has the archive open for writing: {self._file} is missing"
             ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -132,7 +132,7 @@ def _ledger(db: sqlite3.Connection) -> Iterator[Damage]:
     for collection, name, entry in db.execute("SELECT collection, name, entry FROM files"):
         id = file_id(collection, name)
         try:
-            fault = "" if unsealed_json(entry)["id"] == id else "it is of another file"
+            fault = "" if unsealed_json(entry)["id"] == id else "it belongs to another file"
         except (ValueError, KeyError, TypeError) as error:
             fault = str(error)
         if fault:
@@ -202,7 +202,7 @@ class _RunCheck:
         self, id: int, columns: BlockColumns, places: list[CdxPlace], first: tuple[str, str]
     ) -> str:
         if places[0][:2] != first:
-            return "its first capture is not the one that it is found by"
+            return "its first capture differs from its key"
         if any(one >= other for one, other in pairwise((self._last, *places))):
             return "its captures are not in order"
         self._last = places[-1]

@@ -112,8 +112,8 @@ class ArchiveWriter:
         found = self._texts.nums()
         if missing := len(known - found):
             raise EngineError(
-                f"{self._folder.documents} lacks {missing} documents that "
-                f"{self._folder.database} knows; restore both from one copy"
+                f"{self._folder.documents} lacks {missing} documents of "
+                f"{self._folder.database}; restore both from the same copy"
             )
         self._unindex(found - known)
 

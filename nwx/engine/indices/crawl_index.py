@@ -194,8 +194,8 @@ class CrawlIndex(ABC):
 
 def _saved_meanwhile(name: str, number: int, expected: int) -> EngineConflictError:
     return EngineConflictError.translated(
-        "the specification %(name)s was saved by somebody else meanwhile (number "
-        "%(number)s, expected %(expected)s); look at it and save again",
+        "the specification %(name)s was changed by someone else (number %(number)s, "
+        "expected %(expected)s); review it and save again",
         name=name,
         number=number,
         expected=expected,

@@ -190,7 +190,7 @@ def pair_faults(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
         digests = [str(entry["id"]), *entry["digests"]]
         kinds = [_kind(one) for one in digests]
         if "" in kinds or len(kinds) < 2 or kinds[0] in kinds[1:]:
-            yield digests[0], f"{' = '.join(digests)} is no pair of digests of one payload"
+            yield digests[0], f"{' = '.join(digests)} is not a pair of digests of one payload"
 
 
 def _kind(digest: str) -> str:

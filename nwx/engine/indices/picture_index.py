@@ -251,7 +251,7 @@ def checked_query(question: PictureQuestion) -> PictureQuery:
     """Return the query of a question. Raises as `PictureIndex.search` does."""
     if question.offset + question.limit > PICTURE_WINDOW:
         raise WindowError.translated(
-            "pictures can be reached up to the %(most)sth", most=PICTURE_WINDOW
+            "only the first %(most)s pictures can be requested", most=PICTURE_WINDOW
         )
     return resolve_picture_query(question.query)
 

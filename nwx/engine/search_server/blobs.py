@@ -183,7 +183,7 @@ class ServerBlobs(BlobStore):
         )
         if "conflict" in written:
             raise EngineBusyError.translated(
-                "another build of %(kind)s was put on %(address)s meanwhile; run the same "
+                "another build of %(kind)s was written to %(address)s meanwhile; run the same "
                 "command again",
                 kind=self._kind,
                 address=self._server.address,

@@ -85,7 +85,7 @@ def _send_chunk(server: Server, chunk: Sequence[bytes]) -> list[str]:
             return outcomes
         open_items = list(refused)
     last = refused[open_items[0]]
-    does_not = f"does not take {len(open_items)} entries, asked {BUSY_ATTEMPTS} times"
+    does_not = f"does not accept {len(open_items)} entries after {BUSY_ATTEMPTS} attempts"
     raise (
         entry_refused(server.place, last, does_not)
         if last.blocked
@@ -111,7 +111,7 @@ def _outcome(server: Server, lines: bytes, result: dict[str, Any]) -> str | Refu
     head, _, entry = lines.partition(b"\n")
     (action,) = from_json(head).values()
     size = len(entry.rstrip(b"\n"))
-    does_not = f"does not take {action['_id'][:200]!r} for {action['_index']} ({size} bytes)"
+    does_not = f"does not accept {action['_id'][:200]!r} for {action['_index']} ({size} bytes)"
     raise entry_refused(server.place, refusal, does_not)
 
 

@@ -291,7 +291,7 @@ class CaptureStore:
         of_same = known.startswith(f"{uuid}:") and len(numbers) == known.count(",") + 1
         if not uuid or not (of_same or len(numbers) >= self._shards()):
             raise EngineUnavailableError(
-                f"{self._server.place} lacks shards of {self._index}; see how it does"
+                f"{self._server.place} lacks shards of {self._index}; check its health"
             )
         return _Mark(uuid, tuple(numbers[shard] for shard in sorted(numbers)))
 

@@ -164,7 +164,9 @@ class ServerDatesIndices:
             if self._meta().get("attached") == wanted:
                 self._remember(wanted)
                 return
-        raise EngineBusyError(f"others keep changing what is attached to {self._main}; try again")
+        raise EngineBusyError(
+            f"other processes keep changing what is attached to {self._main}; try again"
+        )
 
     def listed(self) -> list[NamedDates]:
         """Return all dates indices, the main one first."""
@@ -228,10 +230,10 @@ class ServerDatesIndices:
             )
         concrete, state = next(iter(found.items()))
         if self._main in (concrete, *state["aliases"]):
-            raise EngineError(f"{index} is the archive's own, whose dates are joined anyway")
+            raise EngineError(f"{index} is the archive's own, whose dates are always included")
         fields = state["mappings"].get("properties", {})
         if not {"seen", NUMBER} <= set(fields):
-            raise EngineError(f"the index {index} at {self._server.address} holds no dates")
+            raise EngineError(f"the index {index} at {self._server.address} has no dates")
         made = state["mappings"].get("_meta", {}).get("version", 0)
         if made > index_version(IndexName.DATES):
             raise EngineVersionError(
@@ -251,7 +253,7 @@ class ServerDatesIndices:
         address = self._addresses().get(name, own)
         if address != own:
             raise EngineError(
-                f"the dates index {name!r} is {address}, which the archive did not make; "
+                f"the dates index {name!r} is {address}, which the archive did not create; "
                 f"detach it, and delete it on the server"
             )
         concrete = list(index_states(self._server, own))
@@ -330,7 +332,7 @@ class ServerDatesIndices:
         alias = self._place(place)
         if alias == self._main:
             raise UsageError(
-                "the archive's own dates cannot be built anew; build another index and attach it"
+                "the archive's own dates cannot be rebuilt; build another index and attach it"
             )
         with building(self._server, self._schema, alias) as builder:
             yield builder
@@ -339,7 +341,7 @@ class ServerDatesIndices:
 def _attach(name: str, index: str, addresses: IndexAddresses) -> None:
     for known, place in addresses.items():
         if place == index and known != name:
-            raise EngineError(f"{index} is attached already, as {known!r}")
+            raise EngineError(f"{index} is already attached as {known!r}")
         if known == name and place != index:
             raise EngineError(
                 f"another dates index is attached as {name!r} ({place}); detach it first"

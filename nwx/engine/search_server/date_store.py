@@ -97,7 +97,7 @@ class Addition:
         self._conflicts += 1
         if self._conflicts == ATTEMPTS:
             raise EngineBusyError(
-                f"others keep writing the dates of {len(conflicts)} documents "
+                f"other processes keep writing the dates of {len(conflicts)} documents "
                 f"at {self._entries.address}; try again later"
             )
         pause(min(self._conflicts, 4))
@@ -223,7 +223,7 @@ class Removal:
         self._conflicts += 1
         if self._conflicts == ATTEMPTS:
             raise EngineBusyError(
-                f"others keep writing the dates that are to be removed "
+                f"other processes keep writing the dates to be removed "
                 f"at {self._entries.address}; try again later"
             )
         pause(min(self._conflicts, 4))

@@ -152,22 +152,20 @@ def entry_refused(place: str, refusal: Refusal, action: str | ErrorText) -> Engi
 def _known(place: str, refusal: Refusal) -> EngineError | None:
     if refusal.full:
         return EngineFullError.translated(
-            "%(place)s has no space left: %(reason)s; free some, then import again",
+            "%(place)s has no space left: %(reason)s; free space, then import again",
             place=place,
             reason=refusal.reason,
         )
     if refusal.blocked:
         return EngineBusyError.translated(
-            "%(place)s does not allow writing now: %(reason)s; where `nwx reshard` is "
-            "at work, wait for its end, or end it with `nwx reshard --undo` where it "
-            "was killed",
+            "%(place)s does not allow writing now: %(reason)s; if `nwx reshard` is "
+            "running, wait for it to end; if it was killed, run `nwx reshard --undo`",
             place=place,
             reason=refusal.reason,
         )
     if _POINT_IN_TIME_LOST in refusal.types:
         return EngineUnavailableError.translated(
-            "%(place)s lost what it was reading from, as when a node goes away: "
-            "%(reason)s; ask again",
+            "%(place)s lost its search context, as when a node leaves: %(reason)s; try again",
             place=place,
             reason=refusal.reason,
         )
@@ -198,7 +196,7 @@ def another_product(
 def unanswered(place: str, seconds: float) -> EngineError:
     """Return the error for a request that was not answered in time."""
     return EngineUnavailableError.translated(
-        "%(place)s did not answer within %(seconds)s s; see how it does, or allow more time",
+        "%(place)s did not answer within %(seconds)s s; check its health, or allow more time",
         place=place,
         seconds=seconds,
     )
@@ -210,7 +208,7 @@ def unreachable(product: str, address: str, error: Exception) -> EngineError:
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = parts.port or DEFAULT_PORTS[parts.scheme]
     causes = (_cause(one, product) for one in _chain(error))
-    other = ErrorText(type(error).__name__), ErrorText("check the address, and that it runs")
+    other = ErrorText(type(error).__name__), ErrorText("check the address, and that it is running")
     cause, advice = next(filter(None, causes), other)
     return EngineUnavailableError.translated(
         "no connection to %(product)s at %(host)s:%(port)s: %(cause)s; %(advice)s",
@@ -241,22 +239,24 @@ def _cause(error: BaseException, product: str) -> tuple[ErrorText, ErrorText] | 
                 ErrorText(
                     "its certificate is not trusted (%(reason)s)", reason=error.verify_message
                 ),
-                ErrorText("name its authority with --ca-file, or take any with --insecure"),
+                ErrorText(
+                    "name its authority with --ca-file, or accept any certificate with --insecure"
+                ),
             )
         case ssl.SSLError():
             return (
-                ErrorText("no TLS is spoken there"),
+                ErrorText("the server does not use TLS"),
                 ErrorText("check whether the address begins with http://"),
             )
         case socket.gaierror():
             return (
-                ErrorText("the name of the host is not known"),
+                ErrorText("the host name is unknown"),
                 ErrorText("check its spelling, and the network"),
             )
         case ConnectionRefusedError():
             return (
                 ErrorText("connection refused"),
-                ErrorText("check that %(product)s runs there, and the port", product=product),
+                ErrorText("check the port, and that %(product)s is running there", product=product),
             )
         case ConnectionResetError() | BrokenPipeError() | http.client.RemoteDisconnected():
             return (
@@ -264,7 +264,7 @@ def _cause(error: BaseException, product: str) -> tuple[ErrorText, ErrorText] | 
                 ErrorText("check the port, and whether the address begins with https://"),
             )
         case http.client.HTTPException():
-            return ErrorText("no HTTP is spoken there"), ErrorText("check the port")
+            return ErrorText("the server does not use HTTP"), ErrorText("check the port")
         case OSError() if error.strerror:
             return (
                 ErrorText(error.strerror.lower()),
@@ -281,6 +281,6 @@ def query_errors() -> Iterator[None]:
     except RefusedError as error:
         if error.status == _BAD_REQUEST:
             raise QueryError.translated(
-                "the server cannot take this query: %(reason)s", reason=error
+                "the server does not accept this query: %(reason)s", reason=error
             ) from error
         raise

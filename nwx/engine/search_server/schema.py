@@ -121,7 +121,7 @@ class Schema:
     def __init__(self, server: Server, settings: ServerSettings) -> None:
         if not _PREFIX.fullmatch(settings.prefix):
             raise EngineError(
-                f"{settings.prefix!r} is no prefix for indices; "
+                f"{settings.prefix!r} is not a valid index prefix; "
                 f"use lower-case letters, digits, '-', '_' and '.'"
             )
         self._server = server

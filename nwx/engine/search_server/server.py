@@ -48,10 +48,12 @@ def with_port(address: str) -> str:
     Raises SettingsError on an invalid address.
     """
     parts = urlsplit(without_secrets(address))
-    with SettingsError.instead_of(ValueError, f"{without_secrets(address)} is no address"):
+    with SettingsError.instead_of(ValueError, f"{without_secrets(address)} is not an address"):
         port = parts.port or DEFAULT_PORTS.get(parts.scheme, 9200)
     if not parts.hostname:
-        raise SettingsError(f"{without_secrets(address)!r} names no server; write http://HOST:9200")
+        raise SettingsError(
+            f"{without_secrets(address)!r} is not a server address; write http://HOST:9200"
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return urlunsplit((parts.scheme, f"{host}:{port}", parts.path.rstrip("/"), "", ""))
 
@@ -110,7 +112,7 @@ def _transport(address: str, settings: ServerSettings, media_types: Iterable[str
     if urlsplit(address).scheme == "https":
         options |= _tls_options(settings)
     place = without_secrets(address)
-    with SettingsError.instead_of(ValueError, f"{place} cannot be reached as set up"):
+    with SettingsError.instead_of(ValueError, f"{place} cannot be reached with these settings"):
         node = url_to_node_config(with_port(address)).replace(**options)
         return Transport(
             [node],

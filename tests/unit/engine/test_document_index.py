@@ -39,7 +39,7 @@ def test_terms_are_counted_up_to_a_limit() -> None:
 
 
 def test_the_error_names_the_seconds() -> None:
-    assert "longer than the 2.5 s" in str(timed_out(2.5))
+    assert "longer than 2.5 s" in str(timed_out(2.5))
 
 
 def test_the_work_of_a_context_is_current_within_it() -> None:

@@ -102,9 +102,9 @@ def test_credentials_of_settings_and_address() -> None:
 
 
 def test_settings_that_cannot_be_are_said() -> None:
-    with pytest.raises(SettingsError, match="takes no API key"):
+    with pytest.raises(SettingsError, match="does not accept API keys"):
         OpenSearchServer("opensearch+https://host.test", ServerSettings(api_key="x"))
-    with pytest.raises(SettingsError, match="names no server"):
+    with pytest.raises(SettingsError, match="is not a server address"):
         OpenSearchServer("opensearch+https://", ServerSettings())
     missing = ServerSettings(ca_file="/nowhere/ca.pem")
     with pytest.raises(SettingsError, match=r"/nowhere/ca.pem cannot be used"):
@@ -122,7 +122,7 @@ def test_a_connection_that_fails_is_said_in_plain_words(scheme: str) -> None:
         server.request("GET", "/x")
     assert str(caught.value) == (
         f"no connection to opensearch at 127.0.0.1:{port}: connection refused; "
-        f"check that OpenSearch runs there, and the port"
+        f"check the port, and that OpenSearch is running there"
     )
     server.close()
 

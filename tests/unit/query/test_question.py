@@ -56,8 +56,8 @@ def test_a_tree_is_taken_as_it_is() -> None:
     ("wrong", "error", "words"),
     [
         ({"filters": {"colour": ["red"]}}, UsageError, "no filter 'colour'"),
-        ({"filters": {"status": ["abc"]}}, QueryError, "'abc' is none"),
-        ({"filters": {"year": ["99"]}}, QueryError, "'99' is no year"),
+        ({"filters": {"status": ["abc"]}}, QueryError, "'abc' is not a number"),
+        ({"filters": {"year": ["99"]}}, QueryError, "'99' is not a year"),
         ({"date_from": "2010-13"}, UsageError, "impossible date"),
         ({"date_from": "2015", "date_to": "2010"}, UsageError, "ends before it begins"),
         ({"limit": 1_001}, UsageError, "0 to 1,000 hits"),

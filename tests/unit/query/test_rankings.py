@@ -35,5 +35,5 @@ def test_unknown_and_wild_weights_are_refused() -> None:
     assert ranking_of({"title": 2.0}) == Ranking(title=2.0)
     with pytest.raises(UsageError, match="no weight colour"):
         ranking_of({"colour": 1.0})
-    with pytest.raises(UsageError, match="it takes 0 to 1,000"):
+    with pytest.raises(UsageError, match="it must be 0 to 1,000"):
         ranking_of({"url": -1.0})

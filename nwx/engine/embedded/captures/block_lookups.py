@@ -118,7 +118,7 @@ class BlockPart(BlockColumns):
         try:
             return list(map(names.__getitem__, sources))
         except KeyError as error:
-            raise BlockError(f"captures are of a file that is missing: {error}") from error
+            raise BlockError(f"captures refer to a missing file: {error}") from error
 
 
 def _file_names(

@@ -195,7 +195,7 @@ class Block:
 
     def __init__(self, number: int, lines: bytes, rest: bytes | None = None) -> None:
         if number < 1:
-            raise BlockError("a block of captures has none")
+            raise BlockError("a block of captures is empty")
         self.number = number
         self._steps: dict[str, int] = {}
         self._same: Same | None = None
@@ -224,7 +224,7 @@ class Block:
             at, end = at + len(one), end + 1
         end += keys[at:] == urlkey
         if end > self.number:
-            raise BlockError(f"a block of captures has not {self.number} urlkeys")
+            raise BlockError(f"a block of captures does not have {self.number} urlkeys")
         return begin, end
 
     def _place_of(self, keys: Sequence[str], urlkey: str, timestamp: str) -> int:

@@ -101,7 +101,7 @@ class DatesFolder(Folder):
         if self.is_full():
             return self.full_error()
         return EngineError.translated(
-            "%(path)s cannot be used (%(reason)s); see to it, or take another",
+            "%(path)s cannot be used (%(reason)s); fix this, or use another",
             path=self.path,
             reason=error,
         )

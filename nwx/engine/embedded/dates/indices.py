@@ -88,7 +88,9 @@ class EmbeddedDatesIndices:
         check_name(name)
         folder = dates_folder(Path(address).absolute() if address else self._path(name, {}))
         if folder.path.resolve() == self._archive.path.resolve():
-            raise EngineError(f"{folder.path} is the archive itself, whose dates are joined anyway")
+            raise EngineError(
+                f"{folder.path} is the archive itself, whose dates are always included"
+            )
         with self._altering() as db:
             make_attached(db)
             for known, place in attached(db).items():
@@ -96,7 +98,7 @@ class EmbeddedDatesIndices:
                 if same and known == name:
                     return
                 if same:
-                    raise EngineError(f"{folder.path} is attached already, as {known!r}")
+                    raise EngineError(f"{folder.path} is already attached as {known!r}")
                 if known == name:
                     raise EngineError(
                         f"another dates index is attached as {name!r} ({place}); detach it first"
@@ -120,7 +122,7 @@ class EmbeddedDatesIndices:
         folder = DatesFolder(self._path(name, {}))
         if self._path(name, addresses) != folder.path:
             raise EngineError(
-                f"the dates index {name!r} lies at {addresses[name]}, outside of the archive; "
+                f"the dates index {name!r} lies at {addresses[name]}, outside the archive; "
                 f"detach it, and delete it there"
             )
         if not folder.exists():
@@ -190,7 +192,7 @@ class EmbeddedDatesIndices:
         path = self._archive.path if place == MAIN_DATES else self._place(place)
         if Folder(path).exists():
             raise UsageError(
-                f"{place} is an archive, whose own dates cannot be built anew; "
+                f"{place} is an archive, whose own dates cannot be rebuilt; "
                 f"build another index and attach it"
             )
         return building(path)

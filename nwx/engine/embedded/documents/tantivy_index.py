@@ -48,7 +48,7 @@ def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
         if tantivy.Index.exists(str(folder)) and tantivy.Index.open(str(folder)).schema != schema:
             raise EngineVersionError.translated(
                 "%(folder)s was made by an older version of nwx, which indexed words and "
-                "fields otherwise; run `nwx upgrade` to bring it forward",
+                "fields differently; run `nwx upgrade`",
                 folder=folder,
             )
         index = tantivy.Index(schema, str(folder))

@@ -155,7 +155,7 @@ class EmbeddedCrawlQueue(OwnIndex, EntryQueue):
     def _row_faults(self, db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
         for id, entry in entries_where(db, "", ()):
             if id != queue_id(entry.crawl, entry.url):
-                yield id, f"its row is of another URL than it was stored for ({entry.url})"
+                yield id, f"its row belongs to another URL ({entry.url})"
 
     def problems(self) -> Iterator[tuple[str, str]]:
         with self.database.reading() as db:

@@ -234,7 +234,7 @@ def score_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
     known = {f"scores_{code}" for code, *_ in analyses(db)}
     for (name,) in db.execute(command):
         if name not in known:
-            yield name, "the version of a crawl that it has the scores of is missing"
+            yield name, "the crawl version of its scores is missing"
     for code, *_ in analyses(db):
         for id, content in db.execute(f"SELECT document_id, content FROM scores_{code}"):
             try:
@@ -243,7 +243,7 @@ def score_faults(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
                 yield id, f"its score is damaged ({error})"
         for key, url, host in db.execute(f"SELECT key, url, host FROM links_{code}"):
             if url_parts(url).host != host or link_key(url, host) != key:
-                yield url, "the row of the link is of another URL than it was stored for"
+                yield url, "the row of the link belongs to another URL"
 
 
 def remove_analyses(db: sqlite3.Connection, crawl: str) -> int:

@@ -106,7 +106,7 @@ class OwnDatabase:
         except FileNotFoundError:
             known = self._was_read or self._form.name in self._folder.stores
             if self._form.must_stay and known:
-                raise damaged(self.path, "it was written, and is missing") from None
+                raise damaged(self.path, "it is missing") from None
             return True
         except OSError:
             return False

@@ -197,7 +197,7 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
             dimensions = new[0].vectors.shape[1]
             row = db.execute("SELECT dimensions FROM chunks").fetchone()
             if row and row[0] != dimensions:
-                raise UsageError("vectors of other lengths are stored; build them with --anew")
+                raise UsageError("vectors of another length are stored; build them with --anew")
             row = None, dimensions, *_parts(new)
             db.execute("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
             _note_change(db, 1)
@@ -295,7 +295,7 @@ class _Passages:
         width, total = code_bytes(self.dimensions), int(self.starts[-1])
         lengths = len(self._ids), len(ends) - 1, len(codes)
         if lengths != (_ID_BYTES * len(counts), 2 * total, width * total):
-            raise ValueError("ids, spans and codes are not of the same passages")
+            raise ValueError("ids, spans and codes do not belong to the same passages")
         self.codes = np.frombuffer(codes, dtype=np.uint8).reshape(-1, width)
         self._span_starts = ends[2 * self.starts] + 1
 

@@ -95,7 +95,9 @@ class BulkLoading:
             action = BulkAction(self.index, _ENTRY, entry, operation, tuple(control.items()))
             if "conflict" not in send(self._server, [action]):
                 return
-        raise EngineBusyError(f"others keep changing {self.index} at {self._server.address}")
+        raise EngineBusyError(
+            f"other processes keep changing {self.index} at {self._server.address}"
+        )
 
     def _state(self) -> tuple[Body, Body]:
         found = entries_by_id(self._server, self.index, [_ENTRY], "true").get(_ENTRY)
@@ -145,7 +147,7 @@ def _start_guard(settings: Settings, holder: str) -> ChildProcess:
     except OSError as error:
         guard.end()
         raise EngineError(
-            "the process ended at once that puts settings back after bulk loading;"
+            "the process that restores settings after bulk loading ended at once;"
             " try again, or load without --bulk"
         ) from error
     return guard

@@ -75,7 +75,7 @@ def block_writes(server: Server, index: str) -> None:
     # An index that was already blocked is not listed.
     if not all(one.get("blocked") for one in answer.get("indices", ())):
         raise EngineUnavailableError(
-            f"not all shards of {index} at {server.address} stopped to take writes; try again"
+            f"not all shards of {index} at {server.address} blocked writes; try again"
         )
 
 
@@ -96,9 +96,7 @@ def current_version(server: Server, alias: str) -> tuple[str, Body]:
     """
     name, state = next(iter(index_states(server, alias).items()), ("", {}))
     if name == alias:
-        raise EngineError(
-            f"{alias} is an index of that very name, which nothing can be swapped in for"
-        )
+        raise EngineError(f"{alias} is an index, not an alias, and cannot be swapped")
     return name, state
 
 

@@ -109,7 +109,7 @@ def partial_answer(
     if reason:
         lacking = ErrorText("%(lacking)s (%(reason)s)", lacking=lacking, reason=reason)
     return PartialAnswerError.translated(
-        "%(lacking)s, and nothing less than the whole is shown; see `nwx stats`, or search "
+        "%(lacking)s, and incomplete answers are not shown; see `nwx stats`, or search "
         "with --partial",
         lacking=lacking,
     )

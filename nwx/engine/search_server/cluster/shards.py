@@ -71,7 +71,7 @@ class Resharding:
         health = shard_health(self._server, old)
         if health.shards == shards and self._has_form(state):
             self._remove_leftovers(old)  # of a run that was killed after its swap
-            raise UsageError(f"{self._alias} has {shards} shards already")
+            raise UsageError(f"{self._alias} already has {shards} shards")
         if health.lost:
             raise PartialAnswerError(
                 f"shards of {old} are lost: {', '.join(map(str, health.lost))}; see `nwx stats`"
@@ -216,14 +216,14 @@ class Resharding:
         """Raise EngineError if entries of the old index are missing in the new one."""
         if not shard_health(self._server, old).blocked:
             raise EngineError(
-                f"{old} could be written to meanwhile, as after `nwx reshard --undo`: it stays"
-                f" as it was; try again"
+                f"{old} was writable meanwhile, as after `nwx reshard --undo`; nothing was"
+                f" changed; try again"
             )
         refresh(self._server, new)
         before, after = (count_hits(self._server, one, _EVERYTHING) for one in (old, new))
         if before != after:
             raise EngineError(
-                f"{new} has {after} entries, {old} has {before}: it stays as it was; try again"
+                f"{new} has {after} entries, {old} has {before}; nothing was changed; try again"
             )
 
     def _follow_mapping(self, old: str, new: str, how: str) -> None:
@@ -293,8 +293,8 @@ class ServerShards(Shards):
     def reshard(self, index: IndexName, shards: int, progress: ShowProgress = no_progress) -> str:
         if loaders := self.loaders():
             raise EngineBusyError(
-                f"bulk loading goes on ({', '.join(loaders)}); reshard when it has ended, or end "
-                f"it with `nwx check --end-loading` where it was killed"
+                f"bulk loading is running ({', '.join(loaders)}); reshard when it has ended, or, "
+                f"if it was killed, end it with `nwx check --end-loading`"
             )
         name = self._schema.name(index)
         return Resharding(self._server, name, index).run(shards, progress)

@@ -84,7 +84,7 @@ class ServerSnapshots(Backups):
         snapshots = [self._snapshot(name, part) for part in range(_PARTS)]
         found = [self._found(snapshot) for snapshot in snapshots]
         if wrong := [one["snapshot"] for one in found if one["state"] != _SUCCESS]:
-            raise EngineError(f"these snapshots are not whole: {', '.join(wrong)}")
+            raise EngineError(f"these snapshots are incomplete: {', '.join(wrong)}")
         present = list(self._indices().values())
         if present and not replaced:
             raise UsageError(

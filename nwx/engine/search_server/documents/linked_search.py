@@ -166,8 +166,8 @@ class LinkedSearch:
     def _some_urlkeys(self, targets: Sequence[int]) -> list[str]:
         if len(targets) > _MOST_URLS:
             raise QueryError.translated(
-                "%(count)s linked URLs meet a part of this query, and %(most)s can be "
-                "looked up on a search server; ask for more inlinks, or rarer anchor texts",
+                "%(count)s linked URLs match a part of this query, a search server can "
+                "look up %(most)s; require more inlinks, or rarer anchor texts",
                 count=len(targets),
                 most=_MOST_URLS,
             )

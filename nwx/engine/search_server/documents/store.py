@@ -66,7 +66,7 @@ class DocumentsIndex:
             counts["conflict"] -= len(wanted)
             time.sleep(_FORGETTING_SECONDS)
         raise EngineBusyError.translated(
-            "others keep deleting %(count)s documents at %(address)s while they are "
+            "other processes keep deleting %(count)s documents at %(address)s while they are "
             "written; try again later",
             count=len(wanted),
             address=self._server.address,

@@ -313,7 +313,7 @@ class ServerCrawlQueue(EntryQueue):
         for host, number in sorted(leased.items()):
             # A killed process may leave too many recorded leases, but never too few.
             if self._hosts.in_flight(host, over) < number:
-                yield host, "fewer leases in flight are noted of the host than its URLs have"
+                yield host, "the host has fewer leases recorded than its URLs have"
 
     def crawls(self) -> list[str]:
         query = {"query": term("kind", URL_KIND)}

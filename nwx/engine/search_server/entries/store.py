@@ -113,8 +113,8 @@ class ServerEntryStore(EntryStore):
             if not left:
                 return done
         raise EngineBusyError(
-            f"others keep writing {len(left)} entries of {self.alias} at {self.server.address}; "
-            "try again later"
+            f"other processes keep writing {len(left)} entries of {self.alias} at "
+            f"{self.server.address}; try again later"
         )
 
     def read(self, ids: Sequence[str]) -> dict[str, StoredEntry]:

@@ -194,9 +194,9 @@ def test_rules_that_pywb_cannot_hold_are_told() -> None:
     lines, unwritten = aclj_lines(made, NOW)
     assert lines == []
     assert unwritten == [
-        UnwrittenRule(made[0], "pywb knows no rules by digest, collection or file"),
-        UnwrittenRule(made[1], "pywb knows no rules by address"),
-        UnwrittenRule(made[2], "pywb looks at one date of a rule only"),
+        UnwrittenRule(made[0], "pywb has no rules by digest, collection or file"),
+        UnwrittenRule(made[1], "pywb has no rules by address"),
+        UnwrittenRule(made[2], "pywb uses only one date of a rule"),
     ]
 
 
@@ -230,18 +230,18 @@ def test_lists_of_urls_are_read_with_an_action() -> None:
         ("http://example.com/", "--action"),
         ('com,a)/ - {"access": "hide"}', "access is 'hide'"),
         ('com,a)/ - {"access": ["allow"]}', "access is"),
-        ('com,a)/ - {"access": "allow", "user": 7}', "no rule of pywb"),
-        ('com,a)/ - x {"access": "allow"}', "no rule of pywb"),
-        ('com,a)/ - {"access"', "no JSON"),
-        ('com,a)/ - {"access": "allow", "newer": {"years": 1}}', "move with the day"),
-        ('com,a)/ - {"access": "block", "older": {"years": 1}}', "move with the day"),
-        ('com,a)/ - {"access": "block", "newer": {"years": 1, "days": 2}}', "move with the day"),
+        ('com,a)/ - {"access": "allow", "user": 7}', "not a pywb rule"),
+        ('com,a)/ - x {"access": "allow"}', "not a pywb rule"),
+        ('com,a)/ - {"access"', "not valid JSON"),
+        ('com,a)/ - {"access": "allow", "newer": {"years": 1}}', "relative dates"),
+        ('com,a)/ - {"access": "block", "older": {"years": 1}}', "relative dates"),
+        ('com,a)/ - {"access": "block", "newer": {"years": 1, "days": 2}}', "relative dates"),
         ('com,a)/ - {"access": "block", "before": "soon"}', "'soon' is not a timestamp"),
         ('com,a)/ - {"access": "block", "newer": {"years": 0}}', "1 to 1,000 years"),
         ('{"action": "hide"}', "'hide'"),
         ('{"action": "block", "years": "3"}', "'years' has a wrong value"),
         ('{"action": "block", "users": "eva"}', "'users' has a wrong value"),
-        ('{"url": "x"}', "no rule of nwx"),
+        ('{"url": "x"}', "not an nwx rule"),
         ("[" * 50_000 + '{"', "--action|no JSON|no rule"),
         ("x" * 200_000, "100,000 bytes"),
     ],

@@ -232,7 +232,7 @@ def test_an_archive_is_replaced_only_when_told_and_whole(whole: Path, tmp_path: 
     with pytest.raises(UsageError, match="--replace"):
         opened.restore(made)
     (archive / "warcs").mkdir()
-    with pytest.raises(UsageError, match="warcs is none of an archive's"):
+    with pytest.raises(UsageError, match="warcs does not belong to an archive"):
         opened.restore(made, replace=True)
     (archive / "warcs").rmdir()
     (text,) = made.glob("documents/*.store")

@@ -63,7 +63,7 @@ def test_what_tantivy_says_of_damage_is_damage(tmp_path: Path) -> None:
         (errno.EACCES, "documents/meta.json", "permissions"),
         (errno.EROFS, "columns.arrays", "can be written to"),
         (errno.ENOENT, "documents/meta.json", "restore it from a copy"),
-        (errno.ENOSPC, "/elsewhere/tmp/spill", "make room there"),
+        (errno.ENOSPC, "/elsewhere/tmp/spill", "free space there"),
     ],
 )
 def test_errors_of_the_system_get_fitting_advice(
@@ -222,7 +222,7 @@ def test_only_steps_that_were_not_taken_are_pending() -> None:
 def test_reading_changes_nothing_and_says_what_does(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(EngineVersionError, match="run `nwx upgrade` to bring it forward"):
+    with pytest.raises(EngineVersionError, match="run `nwx upgrade`"):
         EmbeddedEngine(older, read_only=True)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(EngineVersionError, match=r"copy it to where .* run `nwx upgrade` there"):

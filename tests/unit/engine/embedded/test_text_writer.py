@@ -60,7 +60,7 @@ def test_documents_are_found_by_the_fields_that_are_new(older: Path) -> None:
 def test_who_only_reads_is_told_what_to_do(older: Path) -> None:
     with (
         EmbeddedEngine(older, read_only=True) as engine,
-        pytest.raises(EngineVersionError, match="run `nwx upgrade` to bring it forward"),
+        pytest.raises(EngineVersionError, match="run `nwx upgrade`"),
     ):
         engine.search(DESCRIBED)
     with EmbeddedEngine(older) as engine:

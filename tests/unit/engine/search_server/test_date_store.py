@@ -182,7 +182,9 @@ def test_who_never_gets_a_turn_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
             server.before = change
 
     server.before = change
-    with pytest.raises(EngineBusyError, match="others keep writing the dates of 1 documents"):
+    with pytest.raises(
+        EngineBusyError, match="other processes keep writing the dates of 1 documents"
+    ):
         store.add([dates({("20050101000000", "web")})])
 
 

@@ -97,7 +97,7 @@ def test_a_connection_that_fails_is_said_in_plain_words(scheme: str) -> None:
         )
     assert str(caught.value) == (
         f"no connection to elasticsearch at 127.0.0.1:{port}: connection refused; "
-        f"check that Elasticsearch runs there, and the port"
+        f"check the port, and that Elasticsearch is running there"
     )
 
 
@@ -113,7 +113,7 @@ def test_what_speaks_no_http_is_said() -> None:
 
         thread = threading.Thread(target=greet)
         thread.start()
-        with pytest.raises(EngineUnavailableError, match="no HTTP is spoken"):
+        with pytest.raises(EngineUnavailableError, match="does not use HTTP"):
             ElasticServer(f"http://127.0.0.1:{port}", ServerSettings()).request("GET", "/x")
         thread.join()
 
@@ -172,9 +172,9 @@ def test_settings_that_cannot_be_are_said_without_secrets() -> None:
     with pytest.raises(SettingsError, match=r"/nowhere/ca.pem cannot be used") as caught:
         ElasticServer("https://ada:secret@host.test", missing)
     assert "secret" not in str(caught.value)
-    with pytest.raises(SettingsError, match="no address"):
+    with pytest.raises(SettingsError, match="is not an address"):
         ElasticServer("http://host.test:many", ServerSettings())
-    with pytest.raises(EngineError, match="no prefix"):
+    with pytest.raises(EngineError, match="not a valid index prefix"):
         Schema(ElasticServer("http://host.test", ServerSettings()), ServerSettings(prefix="A b"))
 
 
@@ -215,7 +215,7 @@ def test_a_server_that_stays_busy_is_an_error() -> None:
             400,
             {"type": "document_parsing_exception", "reason": "odd"},
             EngineError,
-            "does not take '7' for i .*odd",
+            "does not accept '7' for i .*odd",
         ),
         (404, {"type": "index_not_found_exception", "reason": "i"}, EngineError, "no such arch"),
     ],

@@ -103,5 +103,5 @@ def test_what_is_not_whole_or_of_another_form_is_refused(build: Build, tmp_path:
     with pytest.raises(SourceError, match=r"facets\.json cannot be read"):
         CountedFacets(tmp_path)
     (tmp_path / SUCCESS_FILE).unlink()
-    with pytest.raises(SourceError, match="no whole output"):
+    with pytest.raises(SourceError, match="not a complete output"):
         CountedFacets(tmp_path)

@@ -11,7 +11,7 @@ from webapp.site.words import error_text
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "2 shards: the query has 4,001 characters; 4,000 are the most"),
+        ("en", "2 shards: the query has 4,001 characters; at most 4,000 are allowed"),
         ("de", "2 shards: die Suchanfrage hat 4.001 Zeichen; höchstens 4.000 sind erlaubt"),
     ],
 )
@@ -20,7 +20,9 @@ def test_errors_are_translated_with_those_within_them(language: str, said: str) 
     prepare_languages(app)
     inner = NwxError(
         ErrorText(
-            "the query has %(count)s characters; %(most)s are the most", count=4_001, most=4_000
+            "the query has %(count)s characters; at most %(most)s are allowed",
+            count=4_001,
+            most=4_000,
         )
     )
     text = ErrorText("%(name)s: %(reason)s", name="2 shards", reason=inner)

@@ -121,7 +121,7 @@ def test_a_point_in_time_that_a_node_took_along_is_no_end_of_results() -> None:
     answer = 404, refusal("search_context_missing_exception")
     with (
         serving(lambda *_: answer) as (_, server),
-        pytest.raises(EngineUnavailableError, match="lost what it was reading"),
+        pytest.raises(EngineUnavailableError, match="lost its search context"),
     ):
         search_page(server, "x", {})
 
