@@ -129,7 +129,7 @@ def test_a_form_of_another_origin_saves_nothing(browser: Browser, crawls: str) -
         "<textarea name=text>name = 'forged'</textarea><button>Send</button></form>"
     )
     page.get_by_role("button").click()
-    expect(page.get_by_role("alert")).to_contain_text("from the pages of this archive only")
+    expect(page.get_by_role("alert")).to_contain_text("from the pages of this archive")
     assert page.request.get(f"{crawls}/crawls/forged").status == 404
     context.close()
 

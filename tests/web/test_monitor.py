@@ -53,7 +53,7 @@ def test_alerts_come_first_and_archived_text_is_escaped(client: FlaskClient) -> 
     assert "1 earlier alert" in shown
     assert "a line &lt;u&gt;without" in shown
     assert "Linked URLs by relevance" in client.get("/crawls/flood?tab=specification").text
-    assert "Nobody monitors" not in shown
+    assert "no longer monitored" not in shown
 
 
 def test_errors_are_a_share_of_what_was_asked(archive: Engine, client: FlaskClient) -> None:
