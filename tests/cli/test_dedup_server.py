@@ -338,7 +338,7 @@ def test_a_port_of_a_network_needs_a_token(tmp_path: Path) -> None:
     for wrong in ("x=y", "1=my news", "1="):
         run_nwx(archive, "dedup-server", "--database", wrong, code=2)
     ran = run_nwx(archive, "dedup-server", code=2, NWX_DEDUP_SCOPE="all")
-    assert "NWX_DEDUP_SCOPE is 'all'; it takes archive or collection" in ran.err
+    assert "NWX_DEDUP_SCOPE is 'all'; expected archive or collection" in ran.err
     missing = tmp_path / "no" / "file"
     ran = run_nwx(archive, "dedup-server", "--port", 0, "--dedup-file", missing, code=2)
     assert "cannot be used for the keys" in ran.err

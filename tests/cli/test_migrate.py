@@ -40,7 +40,7 @@ def test_collections_are_taken_over_with_their_rules(tmp_path: Path, folder: Pat
     told = run_nwx(archive, "migrate", "pywb", folder, code=1)
     assert "closed: 1 file, 61 captures new, 0 rules, default: block" in told.out
     assert "lamps: 1 file, 56 captures new, 1 rule" in told.out
-    for line in ("line 2:", "http://warcs.example/: no folder", "far: index memento+http"):
+    for line in ("line 2:", "http://warcs.example/: not a folder", "far: index memento+http"):
         assert line in told.err
     rules = json.loads(run_nwx(archive, "--unrestricted", "access", "list", "--json").out)
     assert {(one["action"], one["collection"]) for one in rules} == {
