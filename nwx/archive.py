@@ -66,7 +66,7 @@ def open(
     """
     unknown = sorted(set(settings) - set(VARIABLES))
     if unknown:
-        raise UsageError(f"there is no setting {unknown[0]!r}; known are {', '.join(VARIABLES)}")
+        raise UsageError(f"there is no setting {unknown[0]!r}; use {', '.join(VARIABLES)}")
     return Archive(
         load_settings({"engine": fspath(place), **settings}), named_viewer(viewer), service
     )

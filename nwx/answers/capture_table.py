@@ -60,7 +60,7 @@ class Captures(ResultTable[CdxRow]):
         for name in self._columns:
             field_value(name, "columns")
         if len(set(self._columns)) < len(self._columns):
-            raise UsageError(f"columns are {', '.join(self._columns)}; name each once")
+            raise UsageError(f"columns are {', '.join(self._columns)}; list each only once")
         self.query = self._question(parameters)
 
     def __reduce__(self) -> tuple[Any, ...]:

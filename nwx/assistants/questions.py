@@ -181,7 +181,7 @@ with verify_quote: one changed word fails. Long answers end with next_cursor; gi
 _TEXTS = ("title", "text")
 _OWN = ("note", "marks")
 _LONGEST = 1_000
-_ENDS = f"lists end after {MOST_LISTED:,}; ask for less at once"
+_ENDS = f"lists end after {MOST_LISTED:,}; narrow the query"
 _BLANK = re.compile(r"\s")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"

@@ -144,7 +144,7 @@ def _quoted(archive: Archive, found: Quotation, more: Item) -> Found:
         **more,
     }
     if not found.complete:
-        head["note"] = "not all documents that may have these words were read; name a url"
+        head["note"] = "not all documents that may have these words were read; give a url"
 
     def items() -> Iterator[Item]:
         for one in found.versions:

@@ -282,7 +282,7 @@ class Follower:
             ) as response:
                 if response.status_code != 200:
                     said = response.raw.read(200).decode("utf-8", "replace").strip()
-                    raise SourceError(f"it answers {response.status_code}: {said}")
+                    raise SourceError(f"it answered {response.status_code}: {said}")
                 response.raw.auto_close = False
                 yield response
         except (requests.RequestException, HTTPError, OSError, FormatError) as error:

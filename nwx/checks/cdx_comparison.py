@@ -248,7 +248,7 @@ class CdxComparison:
             if lone or is_revisit_row(one.line) or any(map(_is_revisit, same)):
                 return Cause.ORIGINAL, "its original is not in the archive"
             if not same and any(file.counts.get(EXCLUDED) for file in files):
-                return Cause.EXCLUDED, f"a list left it out of {one.line.filename}"
+                return Cause.EXCLUDED, f"an exclusion list left it out of {one.line.filename}"
             return Cause.UNDOCUMENTED, "its date is in the archive, its document is not"
         if same or (state.is_known and not files):
             return Cause.UNDATED, "its date is not in the archive"

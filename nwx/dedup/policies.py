@@ -102,7 +102,7 @@ def find_original(
             reason = reason or f"the file of the original, {capture.source_file}, is missing"
         else:
             return FoundOriginal(capture)
-    return FoundOriginal(None, reason or f"no capture{where} holds this payload")
+    return FoundOriginal(None, reason or f"no capture{where} has this payload")
 
 
 def _candidates(lookup: DigestLookup, fetched: Fetched, policy: Policy) -> Iterator[Capture]:

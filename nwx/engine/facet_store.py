@@ -220,7 +220,7 @@ class StoredBuild:
             return cls(known["blobs"], known["notes"], entries, known.get("checksums", {}))
         except (ValueError, KeyError, TypeError) as error:
             raise EngineVersionError.translated(
-                "%(place)s is damaged, or of another version of nwx (%(reason)s)",
+                "%(place)s is damaged, or was made by another version of nwx (%(reason)s)",
                 place=place,
                 reason=repr(error),
             ) from error

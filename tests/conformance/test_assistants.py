@@ -153,7 +153,7 @@ def test_lists_that_are_too_long_say_where_they_end(
 ) -> None:
     monkeypatch.setattr(questions, "MOST_LISTED", 3)
     found = ask(hostile, "captures", url="long.test/*")
-    assert len(found["captures"]) == 3 and "ask for less" in found["note"]
+    assert len(found["captures"]) == 3 and "narrow the query" in found["note"]
     assert ask(hostile, "captures", url="long.test/*", cursor="3")["captures"] == []
 
 

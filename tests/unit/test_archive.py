@@ -375,7 +375,7 @@ def test_numbers_of_other_libraries_are_numbers(archive: Archive) -> None:
 
 
 def test_a_column_is_named_once(archive: Archive) -> None:
-    with pytest.raises(nwx.UsageError, match="name each once"):
+    with pytest.raises(nwx.UsageError, match="list each only once"):
         archive.captures(columns=["url", "url"])
 
 

@@ -113,7 +113,7 @@ def test_the_cdx_server_alone_answers_too_where_it_has_an_archive(engine: Engine
 
 def test_what_is_not_held_is_no_error(client: FlaskClient) -> None:
     found = ask(client, digest=sha1("never met"))
-    assert found["reason"] == "no capture holds this payload"
+    assert found["reason"] == "no capture has this payload"
 
 
 @pytest.mark.parametrize(

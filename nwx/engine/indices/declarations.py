@@ -121,7 +121,7 @@ _DECLARED = (
         shown={"kind": "url"},
         visible="nwx.access.restricted_crawls:VisibleQueueEntries",
         undeletable="entries of the index queue cannot be deleted; "
-        "`nwx queue blacklist` takes a URL out",
+        "`nwx queue blacklist` excludes a URL",
     ),
     IndexDeclaration(
         IndexName.QUALITY,

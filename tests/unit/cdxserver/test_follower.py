@@ -137,13 +137,13 @@ def test_followers_hear_of_a_purge_that_is_killed(
 
 def test_only_with_the_token(tmp_path: Path) -> None:
     with primary(tmp_path / "one") as (_, address), archive(tmp_path / "two") as copy:
-        with pytest.raises(SourceError, match="it answers 401"):
+        with pytest.raises(SourceError, match="it answered 401"):
             Follower(copy, address.replace("let%20me%20in", "wrong")).follow()
         bare = f"http://{address.partition('@')[2]}"
         for path in ("/changes", "/sequence", "/aliases"):
             assert requests.get(bare + path, timeout=60).status_code == 401
             assert requests.get(bare + path, timeout=60, headers=AUTHORIZED).ok
-        with pytest.raises(SourceError, match="it answers 404"):
+        with pytest.raises(SourceError, match="it answered 404"):
             Follower(copy, f"{address}2").follow()
 
 
@@ -166,7 +166,7 @@ def test_another_primary_is_refused(tmp_path: Path) -> None:
 
 
 def outback_like(answers: dict[str, bytes]) -> Callable[..., Any]:
-    """Return an application with answers by prefix of path and query; otherwise it answers 500."""
+    """Return an application with answers by prefix of path and query; otherwise it answered 500."""
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         asked = f"{environ['PATH_INFO']}?{environ['QUERY_STRING']}"
@@ -248,7 +248,7 @@ def test_errors_are_told_once_and_tried_again(tmp_path: Path) -> None:
         stop.set()
         thread.join(60)
     assert [text.partition(": ")[2] for text in said] == [
-        "it answers 500: broken",
+        "it answered 500: broken",
         "1 captures stored, 0 deleted; at change 1, 0 behind",
     ]
 

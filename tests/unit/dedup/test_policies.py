@@ -37,7 +37,7 @@ def test_the_newest_of_the_same_url() -> None:
 def test_another_url_only_where_the_policy_says_so() -> None:
     elsewhere = Fetched(SAME, "20150101000000", url="http://c.example/")
     assert ask(Policy(), elsewhere) == FoundOriginal(
-        None, "no capture of this URL holds this payload"
+        None, "no capture of this URL has this payload"
     )
     assert ask(Policy(any_url=True), elsewhere).original == CAPTURES[2]
     assert ask(Policy(any_url=True)).original == CAPTURES[1], "the same URL goes first"
@@ -46,7 +46,7 @@ def test_another_url_only_where_the_policy_says_so() -> None:
 
 def test_a_payload_that_nobody_holds() -> None:
     found = ask(Policy(any_url=True), Fetched(sha1("never met"), "2015"))
-    assert found == FoundOriginal(None, "no capture holds this payload")
+    assert found == FoundOriginal(None, "no capture has this payload")
 
 
 @pytest.mark.parametrize(

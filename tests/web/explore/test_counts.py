@@ -163,7 +163,7 @@ def test_the_forms_narrow_and_compare(client: FlaskClient) -> None:
         ("top=11", "choose one of 10"),
         ("where=nonsense", "is not a condition"),
         ("where=colour%3Dred", "there is no criterion"),
-        ("where=month%3Dsoon", "is no month"),
+        ("where=month%3Dsoon", "is not a valid month"),
         ("where=site%3D" + "x" * 5_000, "at most 4,000"),
         ("&".join(f"where=site%3D{n}" for n in range(40)), "at most 30"),
     ],
