@@ -114,7 +114,7 @@ PROTECTION = option.option_set(
     option.above_zero(
         "--rate-limit",
         "N",
-        "Requests per second for each network; a search counts as 10.  [NWX_RATE_LIMIT; no limit]",
+        "Tokens per second for each network; a search counts as 10.  [NWX_RATE_LIMIT; no limit]",
     ),
     option.string(
         "--metrics-token", "TEXT", "Token that allows reading /metrics.  [NWX_METRICS_TOKEN]"
