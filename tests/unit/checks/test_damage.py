@@ -107,7 +107,10 @@ ROWS: dict[str, tuple[Damaging, str]] = {
         sql("UPDATE blocks SET lines = CAST(substr(lines, 1, 30) AS BLOB)"),
         "captures block 0 ",
     ),
-    "a block moved": (sql("UPDATE blocks SET urlkey = 'a'"), "captures block 0 .*first capture differs"),
+    "a block moved": (
+        sql("UPDATE blocks SET urlkey = 'a'"),
+        "captures block 0 .*first capture differs",
+    ),
     "a count of a block": (sql("UPDATE blocks SET captures = captures - 1"), "captures block 0 "),
     "look-ups deleted": (
         sql("DELETE FROM lookups WHERE kind = 0"),
