@@ -44,6 +44,7 @@ PHRASE = "qzxk7w3vphrase9j2fplanted"
 ASIDE = "vk4tq8aside"
 URL = f"http://{PHRASE}.example.com/{PHRASE}"
 OTHER = "http://example.org/other"
+FURTHER = f"sha256:{'a1' * 32}"
 
 
 def planted() -> Document:
@@ -92,6 +93,7 @@ def fill(engine: Engine, reopen: Opener) -> None:
     shown = planted()
     engine.write(batch([shown, *map(other, range(60))], [also(shown, "2012 second")]))
     engine.append_dates([also(shown, "2013")], "further")
+    engine.digests.add([(FURTHER, shown.capture.digest)])
     engine.refresh()
     id = capture_id("web", "a.warc.gz", shown.capture.source_file_offset)
     faults = (Fault("missing", URL, 404), Fault("console", detail=PHRASE))
@@ -177,6 +179,7 @@ def test_nothing_of_a_purged_page_is_left_in_the_files(
     assert report.left == ()
     assert [one.file for one in report.records] == ["a.warc.gz"]
     assert holding(kind, engine) == holding(kind, engine, ASIDE, access=True) == set()
+    assert holding(kind, engine, FURTHER[-64:]) == set()
     assert engine.count(IndexName.DOCUMENTS) == engine.count(IndexName.CAPTURES) == 60
     assert ask(engine, Term("", PHRASE)) == set()
     assert len(ask(engine, Term("", "other"), limit=100)) == 60
@@ -259,28 +262,25 @@ def test_a_digest_is_purged_with_its_revisits(engine: Engine, open_archive: Open
 
 
 def test_a_payload_is_purged_by_its_further_digest_and_that_with_it(
-    kind: str, engine: Engine, open_archive: Opener
+    engine: Engine, open_archive: Opener
 ) -> None:
-    shown = with_captures(engine)
-    further, stays = f"sha256:{'a1' * 32}", f"sha256:{'b2' * 32}"
-    engine.digests.add([(further, shown.capture.digest), (stays, other(1).capture.digest)])
-    assert purge(engine, open_archive, further, 60.0).captures == 3
+    shown, stays = with_captures(engine), f"sha256:{'b2' * 32}"
+    engine.digests.add([(FURTHER, shown.capture.digest), (stays, other(1).capture.digest)])
+    assert purge(engine, open_archive, FURTHER).captures == 3
     assert list(engine.captures(shown.capture.urlkey)) == []
     assert list(engine.digests.pairs()) == [(stays, other(1).capture.digest)]
-    assert holding(kind, engine, "a1" * 32) == set()
 
 
 def test_a_digest_stays_while_another_capture_has_the_payload(
     engine: Engine, open_archive: Opener
 ) -> None:
     shown = with_captures(engine)
-    further = f"sha256:{'a1' * 32}"
     elsewhere = capture("http://elsewhere.example/", "2010", digest=shown.capture.digest)
     engine.write(Batch(captures=(elsewhere,)))
     engine.refresh()
-    engine.digests.add([(further, shown.capture.digest)])
+    engine.digests.add([(FURTHER, shown.capture.digest)])
     purge(engine, open_archive, shown.capture.url)
-    assert list(engine.captures_by_digest(further)) == [elsewhere]
+    assert list(engine.captures_by_digest(FURTHER)) == [elsewhere]
 
 
 def test_a_page_is_purged_with_its_renders_and_no_other(
