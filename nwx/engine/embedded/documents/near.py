@@ -1,14 +1,13 @@
 """Search by meaning: documents near to a question, alone or fused with word matches."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from nwx.engine import near_search
-from nwx.engine.document_index import together
 from nwx.engine.embedded.documents.counts import read_facets
 from nwx.engine.embedded.documents.found import FoundDocuments, documents_found
 from nwx.engine.embedded.documents.hits import read_hits
@@ -37,47 +36,13 @@ def near_documents(
 
     Only the documents of the shown page are read.
     """
-    if question.by is not SearchBy.BOTH:
-        return _searched_near(view, links, question, near, near.first()).answer()
-    # Most of both is work of tantivy and NumPy, which can use two processors.
-    words, passages = together(partial(_by_words, view, links, question), near.first)
-    unfaceted = replace(question, facets=())
-    return _searched_near(view, links, unfaceted, near, passages).fused(words)
-
-
-@dataclass(frozen=True, slots=True)
-class _ByWords:
-    """The documents that match a question's words, and the first of them."""
-
-    plan: SearchPlan
-    found: FoundDocuments
-    first: Sequence[OrderedHits]
-
-
-def _by_words(view: ArchiveView, links: LinkedSearch, question: Question) -> _ByWords:
-    plan = plan_search(question)
-    found = documents_found(view, plan, links)
-    most = max(near_search.NEAREST, plan.wanted)
-    first = replace(plan, question=replace(question, offset=0, limit=most))
-    folds = view.columns.folds(question.collapse)
-    return _ByWords(plan, found, first_hits(view, first, found, links, folds))
-
-
-def _searched_near(
-    view: ArchiveView,
-    links: LinkedSearch,
-    question: Question,
-    near: NearPassages,
-    passages: Sequence[FoundPassage],
-) -> "_NearSearch":
-    """Return the hits among passages, or among more passages if they are fewer than NEAREST."""
-    found = _NearSearch(view, links, question, cast(FoundPassages, passages))
+    found = _NearSearch(view, links, question, cast(FoundPassages, near.first()))
     while len(found.nums) < near_search.NEAREST:
         further = near.further()
         if further is None:
             break
         found = _NearSearch(view, links, question, cast(FoundPassages, further))
-    return found
+    return found.fused() if question.by is SearchBy.BOTH else found.answer()
 
 
 class _NearSearch:
@@ -94,7 +59,8 @@ class _NearSearch:
         nums = columns.nums_of_starts(near.id_starts)
         self._folds = columns.folds(question.collapse)
         self._groups = None if self._folds is None else self._folds.groups
-        self._plan = plan_search(replace(question, query=All()))
+        has_words = question.by is SearchBy.BOTH
+        self._plan = plan_search(question if has_words else replace(question, query=All()))
         every = replace(self._plan, tree=All(), text=All(), joined=(), bonus=())
         there = np.flatnonzero(nums >= 0)
         self._places = np.full(columns.size, -1, dtype=np.int64)
@@ -122,18 +88,22 @@ class _NearSearch:
         page = [OrderedHits(num, one.score) for num, one in shown.items()]
         return self._result(self._plan, self._found, page, shown, self._found.nums, len(self.nums))
 
-    def fused(self, words: _ByWords) -> SearchResult:
+    def fused(self) -> SearchResult:
         """Return a page of the nearest hits fused with the first by words, then others by words."""
         asked, columns = self._question, self._view.columns
-        plan, found = words.plan, words.found
+        plan = self._plan
+        found = documents_found(self._view, plan, self._links)
+        most = max(near_search.NEAREST, plan.wanted)
+        first = replace(plan, question=replace(asked, offset=0, limit=most))
+        by_words = first_hits(self._view, first, found, self._links, self._folds)
         near = dict(zip(self._keys(self.nums), self.nums, strict=True))
-        first = dict(zip(self._keys([one.num for one in words.first]), words.first, strict=True))
-        nums = near | {key: one.num for key, one in first.items()}
+        words = dict(zip(self._keys([one.num for one in by_words]), by_words, strict=True))
+        nums = near | {key: one.num for key, one in words.items()}
         order = dict(zip(nums, columns.id_start[list(nums.values())].tolist(), strict=True))
-        ranked, scores = near_search.fused(list(first), list(near), order.__getitem__)
+        ranked, scores = near_search.fused(list(words), list(near), order.__getitem__)
         page = []
         for key in ranked[asked.offset : plan.wanted]:
-            one = first.get(key) or OrderedHits(near[key], 0.0)
+            one = words.get(key) or OrderedHits(near[key], 0.0)
             page.append(OrderedHits(one.num, scores.get(key, one.score), one.address))
         has_words = np.zeros(columns.size, dtype=bool)
         has_words[found.nums if self._groups is None else self._groups[found.nums]] = True
