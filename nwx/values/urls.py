@@ -201,9 +201,8 @@ def host_of_urlkey(urlkey: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _host_of_head(head: str) -> str:
-    if head.count(":") > 1 and _is_address(
-        f"[{head}]"
-    ):  # of IPv6: urlkeys have neither its brackets nor a port apart
+    # Urlkeys of IPv6 addresses have no brackets, and nothing sets a port apart.
+    if head.count(":") > 1 and _is_address(f"[{head}]"):
         return f"[{head}]"
     return ".".join(reversed(head.partition(":")[0].split(",")))
 
