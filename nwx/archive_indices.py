@@ -196,13 +196,15 @@ class ArchiveIndices(ArchiveWork):
     def check(
         self, progress: ShowProgress = no_progress, *, deep: bool = False
     ) -> "Iterator[Disagreement]":
-        """Yield damage, and disagreements between the indices and with the ledger.
+        """Yield damage, also of the accounts file, and disagreements of the indices and ledger.
 
         `deep` also compares each capture with its record.
         """
-        from nwx.checks.agreement import check
+        from nwx.accounts.account_damage import account_faults
+        from nwx.checks.agreement import Disagreement, check
 
-        return check(self._whole(), progress, deep=deep)
+        yield from check(self._whole(), progress, deep=deep)
+        yield from (Disagreement("users", "users", *one) for one in account_faults(self.settings))
 
     def backup(
         self,

@@ -1,6 +1,7 @@
 """The documents and dates hidden from a viewer, found by the captures covered by rules."""
 
 import threading
+import zlib
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -30,6 +31,7 @@ _AT_ONCE = 1_000
 _UNCOUNTED = -(1 << 62)
 _COLLECTIONS = 10_000
 _STATE = "hidden-documents"
+_SEAL_BYTES = 4
 
 _FilePart = tuple[str, str, bool]
 """Collection and name of a file; True for its hidden captures, False for visible ones."""
@@ -240,13 +242,8 @@ class HiddenDocumentSet:
     def _stored(self) -> tuple[str, HiddenDocuments] | None:
         """Return mark and result stored by another process for the same rules, if any."""
         state = self._engine.access_index().state(_STATE) if self._keeps_state else None
-        if not state:
-            return None
-        try:
-            known = msgspec.json.decode(state, type=_State)
-        except msgspec.DecodeError:  # of another format
-            return None
-        if known.decisions != self._decisions.key:
+        known = _unsealed(state) if state else None
+        if known is None or known.decisions != self._decisions.key:
             return None
         self._looked_at, self._hidden_captures = known.counts
         self._files = Counter(dict(known.files))
@@ -257,10 +254,26 @@ class HiddenDocumentSet:
             counts = self._looked_at, self._hidden_captures
             state = _State(self._decisions.key, mark, hidden, counts, list(self._files.items()))
             try:
-                self._engine.access_index().put_state(_STATE, msgspec.json.encode(state))
+                self._engine.access_index().put_state(_STATE, _sealed(state))
             except EngineError:
                 self._keeps_state = False  # read-only, or another process is writing
         return hidden
+
+
+def _sealed(state: _State) -> bytes:
+    """Return a state with its checksum: damage would show what rules hide."""
+    encoded = msgspec.json.encode(state)
+    return zlib.crc32(encoded).to_bytes(_SEAL_BYTES) + encoded
+
+
+def _unsealed(stored: bytes) -> _State | None:
+    """Return a stored state, None if it is damaged or of another format."""
+    seal, encoded = stored[:_SEAL_BYTES], stored[_SEAL_BYTES:]
+    if zlib.crc32(encoded).to_bytes(_SEAL_BYTES) != seal:
+        return None
+    with suppress(msgspec.DecodeError):  # of another format
+        return msgspec.json.decode(encoded, type=_State)
+    return None
 
 
 def _subject(one: Capture) -> _Subject:

@@ -360,7 +360,9 @@ def _required(db: sqlite3.Connection, name: str) -> Account:
 
 
 def _account(row: tuple[str, str, str, str, str]) -> Account:
-    return Account(row[0], Role(row[1]), *row[2:])
+    damaged = f"the account {row[0]!r} is damaged; restore the accounts file from a backup"
+    with SourceError.instead_of(ValueError, damaged):
+        return Account(row[0], Role(row[1]), *row[2:])
 
 
 def _end_sessions(db: sqlite3.Connection, name: str) -> None:

@@ -63,7 +63,7 @@ def command(
 ) -> int:
     """Check that the indices agree with each other and with the import ledger.
 
-    Checksums of stored files and tables are verified.
+    Checksums of stored files and tables are verified. The accounts file is checked too.
 
     With --cdx, check instead that the archive holds the date and the document
     of each capture in a CDX file. Missing captures are listed with the cause:

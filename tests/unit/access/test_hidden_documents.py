@@ -15,7 +15,7 @@ from nwx.keys import document_key
 from nwx.model import Batch, Capture, Dates
 from nwx.query.question import HiddenDocuments, Question
 from tests.conformance.archive import capture, document
-from tests.unit.access.archives import archive_of_pages
+from tests.unit.access.archives import archive_of_pages, hiding
 
 _URLS = [f"http://{host}.example/{path}" for host in "abc" for path in ("", "x", "x/y", "z?q=1")]
 _SCOPES = (
@@ -124,3 +124,21 @@ def test_collections_of_which_only_dates_are_known_are_hidden(
         hidden = HiddenDocumentSet(archive, decisions).current()
         found = archive.search(Question("year:2019", hidden=hidden))
         assert found.documents.value == 0
+
+
+def test_a_damaged_state_is_not_used(tmp_path: Path) -> None:
+    with archive_of_pages(tmp_path / "archive") as archive:
+        access, decisions = archive.access_index(), hiding()
+        access.put(decisions.restricting, "test")
+
+        def hidden() -> HiddenDocuments:
+            return HiddenDocumentSet(archive, decisions, keeps_state=True).current()
+
+        found = hidden()
+        (name,) = access.states()
+        stored = access.state(name)
+        assert stored
+        id = next(iter(found.documents)).encode()
+        access.put_state(name, stored.replace(id, b"0" * len(id)))
+        assert hidden().documents == found.documents
+        assert access.state(name) == stored

@@ -45,6 +45,14 @@ def test_accounts_are_kept(store: AccountStore) -> None:
     assert store.account("\udcff") is store.logged_in("\udcff", PASSWORD) is None
 
 
+def test_a_damaged_role_is_named(store: AccountStore, file: AccountFile) -> None:
+    store.add("ada", Role.READER)
+    with file.changing() as db:
+        db.execute("UPDATE accounts SET role = 'readar'")
+    with pytest.raises(SourceError, match=r"the account 'ada' is damaged; .*'readar'"):
+        store.accounts()
+
+
 def test_a_name_is_given_once(store: AccountStore) -> None:
     store.add("ada", Role.READER)
     with pytest.raises(AccountError, match="the account ada already exists"):

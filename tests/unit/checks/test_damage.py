@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from nwx.accounts.account_store import AccountFile, AccountStore
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.cli.main import cli
-from nwx.engine.access.rules import AccessRule, Action, Scope
+from nwx.engine.access.rules import AccessRule, Action, Role, Scope
 from nwx.engine.base import open_engine
 from nwx.errors import NwxError
 from nwx.model import IndexName
@@ -325,3 +326,14 @@ def test_who_meets_damage_is_told_to_check(copied: Archive, command: tuple[str, 
     code, text = told(copied, *command)
     assert code == 1
     assert "run `nwx check`" in text
+
+
+def test_accounts_are_checked(copied: Archive) -> None:
+    path = copied.folder / "archive" / "users.db"
+    with closing(AccountFile(path)) as file:
+        AccountStore(file).add("ada", Role.READER)
+        with file.changing() as db:
+            db.execute("UPDATE accounts SET role = 'readar'")
+    expected = "users users.db accounts ada: has an invalid value; restore it from a backup"
+    assert checked(copied) == (1, f"{expected}\n1 disagreement\n")
+    assert told(copied, "users", "list")[1].startswith("the account 'ada' is damaged")
