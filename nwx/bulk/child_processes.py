@@ -12,9 +12,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from multiprocessing import forkserver, get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from tempfile import TemporaryFile
@@ -158,6 +158,38 @@ class ChildProcess:
             self._output.close()
 
 
+@contextmanager
+def children_without_interrupts() -> Iterator[None]:
+    """Start child processes within this context that Ctrl-C does not reach; their parent ends them.
+
+    Otherwise those that are still loading modules would print tracebacks. An interrupt of this
+    process waits until the end of the context, when all children are known.
+    """
+    resource_tracker.ensure_running()  # it unblocks the signal
+    with _delayed_interrupt():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _delayed_interrupt() -> Iterator[None]:
+    """Handle an interrupt after this context, also one that another thread receives."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    noted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: noted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
+
+
 def fork_server(*modules: str) -> ForkServerContext:
     """Start a process that preloads modules and forks others; return its context.
 
@@ -170,7 +202,8 @@ def fork_server(*modules: str) -> ForkServerContext:
     before = {name: os.environ.get(name) for name in changed}
     os.environ |= changed
     try:
-        forkserver.ensure_running()
+        with children_without_interrupts():
+            forkserver.ensure_running()
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})

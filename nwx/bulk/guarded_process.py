@@ -18,7 +18,7 @@ from multiprocessing.reduction import DupFd
 from tempfile import TemporaryFile
 from typing import Any
 
-from nwx.bulk.child_processes import Death, death_of, last_line
+from nwx.bulk.child_processes import Death, children_without_interrupts, death_of, last_line
 from nwx.bulk.process_limits import (
     collect_rarely,
     forbid_core_dumps,
@@ -140,7 +140,7 @@ class GuardedProcess:
             daemon=not has_children,
         )
         try:
-            with theirs:
+            with theirs, children_without_interrupts():
                 self._process.start()
         except (OSError, EOFError):
             self._close()

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
-from nwx.bulk.child_processes import fork_server
+from nwx.bulk.child_processes import children_without_interrupts, fork_server
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError
 
@@ -52,7 +52,8 @@ class Pool(AbstractContextManager["Pool"]):
         at_once = max(1, min(_MOST_AT_ONCE, len(work) // (_SHARES * self._workers)))
         columns = zip(*work, strict=True)
         try:
-            results = self._processes.map(function, *columns, chunksize=at_once)
+            with children_without_interrupts():
+                results = self._processes.map(function, *columns, chunksize=at_once)
         except (BrokenProcessPool, EOFError, ConnectionError) as error:  # the last two: fork server
             raise SourceError(_KILLED) from error
         try:

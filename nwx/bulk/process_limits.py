@@ -140,6 +140,7 @@ def _become_command(parent: int, memory: int, seconds: int, file_bytes: int) -> 
     forbid_core_dumps()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if os.getppid() != parent:
         sys.exit(1)
     try:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 
 import pytest
@@ -73,6 +74,31 @@ if __name__ == "__main__":
             process.communicate(timeout=10)
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("preload", [(), ("polars",)])
+def test_interrupted_workers_print_nothing(preload: tuple[str, ...]) -> None:
+    program = f"""
+import sys, time
+from nwx.bulk.pool import Pool
+if __name__ == "__main__":
+    print("begun", flush=True)
+    try:
+        with Pool(2, {preload}) as pool:
+            list(pool.map(time.sleep, [(600,), (600,)]))
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+    pipe = subprocess.PIPE
+    for seconds in (0.1, 0.2, 0.5):
+        command = [sys.executable, "-c", program]
+        with subprocess.Popen(command, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            time.sleep(seconds)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+            assert process.communicate(timeout=60) == (b"", b"")
+            assert process.returncode == 130
 
 
 def test_a_fork_server_that_was_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
