@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -170,6 +170,17 @@ class _Build:
         if self._base is not None and not parts and self._is_same(self._base):
             return self._kept(self._base)
         draft = InlinkDraft(self._folder / _DRAFT, self._base, _number(self._index))
+        try:
+            notes, stored = self._written(draft, parts)
+        finally:
+            draft.remove()  # also on a full disk; the parts are kept for the next build
+        for part in parts:
+            part.remove()
+        return notes, stored
+
+    def _written(
+        self, draft: InlinkDraft, parts: Sequence[LinkPart]
+    ) -> tuple[InlinkNotes, StoredBuild]:
         table = draft.write_documents(parts, self._states)
         ranges = draft.write_ranges(parts, table, self._workers, self._progress)
         notes = InlinkNotes(
@@ -185,10 +196,7 @@ class _Build:
             ranges=ranges,
         )
         notes = draft.write_anchors(notes)
-        stored = self._publish(notes, draft)
-        for part in parts:
-            part.remove()
-        return notes, stored
+        return notes, self._publish(notes, draft)
 
     def _is_same(self, base: InlinkTable) -> bool:
         """Return whether a build has exactly the current documents."""
@@ -212,7 +220,6 @@ class _Build:
             self._index.put(path)
         self._index.swap(stored, version)
         self._index.delete(known - set(stored.blobs))
-        draft.remove()
         return stored
 
 

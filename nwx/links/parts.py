@@ -275,13 +275,16 @@ def write_part(
     """Write tables and links as a part with a new name, atomically."""
     name = os.urandom(8).hex()
     unfinished = folder / f"{name}{_UNFINISHED}"
-    with writing(unfinished):
-        unfinished.mkdir(parents=True)
-        for table, frame in frames.items():
-            frame.write_ipc(unfinished / f"{table}.arrow", compression="uncompressed")
-        for number, arrays in enumerate(stretches):
-            write_arrays(unfinished / f"{_LINKS}-{number:06d}.arrays", arrays)
-        unfinished.rename(folder / name)
+    try:
+        with writing(unfinished):
+            unfinished.mkdir(parents=True)
+            for table, frame in frames.items():
+                frame.write_ipc(unfinished / f"{table}.arrow", compression="uncompressed")
+            for number, arrays in enumerate(stretches):
+                write_arrays(unfinished / f"{_LINKS}-{number:06d}.arrays", arrays)
+            unfinished.rename(folder / name)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
     return LinkPart(folder / name)
 
 
