@@ -199,6 +199,8 @@ def fork_server(*modules: str) -> ForkServerContext:
     context.set_forkserver_preload(["nwx.bulk.safe_path", *modules])
     # It must not import modules from the working folder.
     changed = {"PYTHONPATH": _import_path(), "PYTHONSAFEPATH": "1"}
+    # NumPy's threads would wait busily for work that they never get.
+    changed["OPENBLAS_THREAD_TIMEOUT"] = "4"
     before = {name: os.environ.get(name) for name in changed}
     os.environ |= changed
     try:

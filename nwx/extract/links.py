@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from urllib.parse import urljoin, urlsplit
 
 from nwx.extract.page import Outline
@@ -21,6 +22,13 @@ _PLAIN = re.compile(
     r"|(?:\.\./([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))"
     r"|([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))(?:#[!-~]*)?"
 )
+# The two most common of these forms, each reference a line.
+_PLAIN_LINES = re.compile(
+    r"^(?:((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900}+)"
+    r"|(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900}+)?+))(?:#[!-~]*+)?+$|^.*$",
+    re.M,
+)
+_TOGETHER = 1_000  # references that are resolved at once
 _NO_HOST = re.compile(r"[a-z]+:/*", re.I)
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\ud800-\udfff]")
@@ -48,6 +56,20 @@ class Resolver:
         relative = (origin, f"{origin}{parent}/", f"{origin}{folder}/")
         is_web = _ABSOLUTE.match(self._base) is not None
         self._fronts = ("", "", *(relative if is_web else (None, None, None)))
+
+    def absolutes(self, references: Iterable[str]) -> dict[str, str]:
+        """Return the result of `absolute` for each reference, in less than half the time."""
+        distinct = list(dict.fromkeys(references))
+        plain = _PLAIN_LINES.findall("\n".join(distinct))
+        front = self._fronts[2]
+        if len(plain) != len(distinct) or front is None:  # some have line breaks
+            return {one: self.absolute(one) for one in distinct}
+        pairs = zip(distinct, plain, strict=True)
+        found = {one: url or (path and front + path) for one, (url, path) in pairs}
+        for reference, url in found.items():
+            if not url or "/." in reference:
+                found[reference] = self.absolute(reference)
+        return found
 
     def absolute(self, reference: str) -> str:
         """Return the absolute URL of a reference without its fragment, "" if it is not a link."""
@@ -85,21 +107,20 @@ def outlinks(raw: Iterable[RawLink], resolver: Resolver, limit: int) -> tuple[li
 
     Of the texts of a repeated link, the first non-empty one is kept.
     """
-    urls: dict[str, str] = {}
     found: dict[tuple[str, str], str] = {}
-    for kind, reference, text in raw:
-        url = urls.get(reference)
-        if url is None:
-            url = urls[reference] = resolver.absolute(reference)
-        if not url:
-            continue
-        key = (url, kind)
-        if not found.get(key):
-            if len(found) >= limit and key not in found:
-                return _as_links(found), True
-            line = " ".join(text[:_LONGEST_TEXT].split())
-            # most are clean already, and the check is faster than a call
-            found[key] = line if line.isascii() and line.isprintable() else clean_line(line)
+    raw = iter(raw)
+    while some := list(islice(raw, _TOGETHER)):
+        urls = resolver.absolutes(reference for _, reference, _ in some)
+        for kind, reference, text in some:
+            if not (url := urls[reference]):
+                continue
+            key = (url, kind)
+            if not found.get(key):
+                if len(found) >= limit and key not in found:
+                    return _as_links(found), True
+                line = " ".join(text[:_LONGEST_TEXT].split())
+                # most are clean already, and the check is faster than a call
+                found[key] = line if line.isascii() and line.isprintable() else clean_line(line)
     return _as_links(found), False
 
 
@@ -177,8 +198,10 @@ def kind_of_attribute(element: str, attribute: str) -> str:
 def element_links(outline: Outline) -> Iterator[RawLink]:
     """Yield the links of a page's elements, in order, as in the markup."""
     for tag, element in outline.elements:
-        found = _ATTRIBUTES.get(tag)
-        if found is not None:
+        if tag == "a":
+            if value := element.attrs.get("href"):  # much faster than all attributes
+                yield kinds.A, value, element.text()
+        elif (found := _ATTRIBUTES.get(tag)) is not None:
             name, kind = found
             attributes = element.attributes
             if value := attributes.get(name):

@@ -54,6 +54,8 @@ class _SoupElement:
     def attributes(self) -> Mapping[str, str]:
         return {name: str(value) for name, value in self.node.attrs.items()}
 
+    attrs = attributes
+
     def text(self) -> str:
         near = islice(_events(self.node), _MOST_EVENTS)
         return "".join(str(node) for event, node in near if event == "text")

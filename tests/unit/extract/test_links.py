@@ -44,6 +44,39 @@ def test_short_cuts_resolve_as_urljoin_does(reference: str) -> None:
     assert Resolver(PAGE).absolute(reference) == urljoin(PAGE, reference)
 
 
+_PARTS = (
+    "/",
+    "//",
+    "http://",
+    "a.example",
+    "HTTPS:",
+    "..",
+    ".",
+    "#",
+    "?",
+    "x",
+    ":",
+    "%20",
+    " ",
+    "é",
+)
+_ODD = st.lists(st.sampled_from((*_PARTS, "\n", "\r", "\u2028", "[", "\\", "")), max_size=5)
+
+
+@given(st.lists(_ODD.map("".join), max_size=6))
+def test_references_are_resolved_together_as_one_by_one(references: list[str]) -> None:
+    for page in (PAGE, "dns:a.example"):
+        resolver = Resolver(page)
+        expected = {reference: resolver.absolute(reference) for reference in references}
+        assert resolver.absolutes(references) == expected
+
+
+def test_long_references_are_resolved_together_as_one_by_one() -> None:
+    resolver = Resolver(PAGE)
+    for reference in ("/" + "x" * 3_901, "/" + "x" * 9_000, "http://a.example/" + "x" * 7_984):
+        assert resolver.absolutes([reference]) == {reference: resolver.absolute(reference)}
+
+
 def test_a_base_that_is_no_web_address_is_ignored() -> None:
     assert Resolver(PAGE, "javascript:x").absolute("c") == "http://www.example.org/a/b/c"
     assert Resolver(PAGE, "http://b.example/d/").absolute("c") == "http://b.example/d/c"
