@@ -22,6 +22,7 @@ from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp import entities as entities
+from webapp import link_graph, linked_urls, quality_pages
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.service import CdxService, origins_of
@@ -34,15 +35,10 @@ from webapp.explore import hosts
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
 from webapp.headers import HostCheck
-from webapp.links import api as link_api
-from webapp.links import page as links
 from webapp.pictures import picture_api, picture_pages
 from webapp.pictures import routes as picture_routes
 from webapp.protection.shared import SharedProtection
-from webapp.quality import api as quality_api
-from webapp.quality import page as quality
-from webapp.quality import reviews
-from webapp.quality.labels import grade
+from webapp.quality_labels import grade
 from webapp.replay import routes as replay
 from webapp.search import (
     api,
@@ -91,20 +87,17 @@ _MODULES = (
     explorer,
     trends,
     hosts,
-    links,
+    link_graph,
     crawls,
     crawl_api,
     monitor,
     comparison,
-    quality,
-    quality_api,
-    reviews,
+    quality_pages,
     entities,
     sql_page,
     pages,
     api,
     facets,
-    link_api,
     cdx,
     memento,
     health,
@@ -118,8 +111,11 @@ _MODULES = (
 _FURTHER_BLUEPRINTS = (
     crawls.editor_blueprint,
     entities.sparql_blueprint,
-    links.missing_blueprint,
-    quality.repairs_blueprint,
+    linked_urls.link_api_blueprint,
+    linked_urls.missing_blueprint,
+    linked_urls.repairs_blueprint,
+    quality_pages.quality_api_blueprint,
+    quality_pages.review_blueprint,
 )
 STATIC_SECONDS = 86_400
 

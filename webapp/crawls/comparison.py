@@ -21,7 +21,7 @@ from nwx.steering.comparison.counts import SCORE_BINS, Overlap
 from nwx.steering.comparison.quality import QualityCounts
 from webapp.explore.charts import asked_picture, picture_width, with_words
 from webapp.explore.page import chart_values
-from webapp.quality.labels import fault_label
+from webapp.quality_labels import fault_label
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.parameters import Asked

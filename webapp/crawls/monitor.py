@@ -25,7 +25,7 @@ from nwx.values.crawl_log import ROBOTS_DENIED, is_unanswered
 from nwx.values.timestamps import parse_timestamp, to_timestamp
 from webapp.explore.charts import NARROW, PICTURE_WIDTH, asked_picture, picture_width, with_words
 from webapp.explore.page import chart_values
-from webapp.quality.labels import ALERT_NAMES
+from webapp.quality_labels import ALERT_NAMES
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.question_limits import answer_search

@@ -22,10 +22,10 @@ from webapp.explore.api import FACET_OPERATIONS
 from webapp.explore.hosts import HOST_OPERATIONS
 from webapp.explore.trends import TRENDS_OPERATIONS
 from webapp.headers import ROBOTS_TXT, root_url
-from webapp.links.api import LINK_OPERATIONS
+from webapp.link_graph import LINK_GRAPH_OPERATIONS
+from webapp.linked_urls import LINK_OPERATIONS
 from webapp.pictures.picture_api import PICTURE_OPERATIONS
-from webapp.quality.api import QUALITY_OPERATIONS
-from webapp.quality.reviews import REVIEW_OPERATIONS
+from webapp.quality_pages import QUALITY_OPERATIONS, REVIEW_OPERATIONS
 from webapp.search.api import SEARCH_OPERATIONS
 from webapp.search.changes import CHANGES_OPERATIONS
 from webapp.search.page import COLLAPSES
@@ -50,6 +50,7 @@ ALL_OPERATIONS = (
     *FACET_OPERATIONS,
     *HOST_OPERATIONS,
     *LINK_OPERATIONS,
+    *LINK_GRAPH_OPERATIONS,
     *CRAWL_OPERATIONS,
     *QUALITY_OPERATIONS,
     *REVIEW_OPERATIONS,

@@ -1,32 +1,35 @@
-"""The pages of links: the graph of hosts, the links to a URL, missing URLs."""
+"""The graph of links between hosts or domains, as a page and in the JSON API."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from itertools import chain, islice
 
 from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 
-from nwx import Rows
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_graph
 from nwx.links.host_graph import Neighbourhood
 from nwx.links.kept_links import LinkGraph
-from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
-from nwx.values.records import csv_lines, json_array
-from nwx.values.urlkeys import urlkey
-from nwx.values.urls import KINDS
+from nwx.searching.answers import Count
 from webapp.explore.charts import asked_picture, chart_looks, picture_width, with_words
 from webapp.explore.page import chart_values
-from webapp.search.history import year_bars
+from webapp.linked_urls import link_api_blueprint, show_url_links
 from webapp.site import parameters
 from webapp.site.context import archive
-from webapp.site.parameters import Arguments, Asked
+from webapp.site.openapi import (
+    COUNT,
+    NOT_FOUND,
+    Operation,
+    Parameter,
+    check_parameters,
+    picture_operation,
+)
+from webapp.site.parameters import Arguments
 from webapp.site.question_limits import answer_facets
-from webapp.site.responses import exported_file, form_of
+from webapp.site.responses import json_answer
 
 GRAPH_TOPS = (20, 40, 80)
 _DEFAULT_TOP = GRAPH_TOPS[1]
@@ -153,8 +156,6 @@ def _direction(around: Neighbourhood, source: int, target: int, back: int) -> st
 
 
 blueprint = Blueprint("links", __name__, url_prefix="/links")
-
-LINKS_A_PAGE = 50
 LEVELS = {Level.HOSTS: lazy_gettext("Hosts"), Level.DOMAINS: lazy_gettext("Domains")}
 SIZES = {PointSize.INLINKS: lazy_gettext("Inlinks"), PointSize.DOCUMENTS: lazy_gettext("Documents")}
 
@@ -166,7 +167,7 @@ def show_links() -> ResponseReturnValue:
     if not shown.is_built("links"):
         return render_template("links.html", years=None)
     if "url" in request.args:
-        return _url_page()
+        return show_url_links()
     view = read_links_view(request.args)
     return render_template(
         "links.html",
@@ -214,90 +215,91 @@ def _graph_words() -> dict[str, str]:
     }
 
 
-def _url_page() -> ResponseReturnValue:
-    url = parameters.needed_url(request.args, "/links")
-    key = urlkey(url)
-    year = parameters.number_parameter(request.args, "year", 0, 0, 9999)
-    page, shown = parameters.list_page(request.args, LINKS_A_PAGE), archive()
-    found = answer_facets(
-        lambda: shown.inlinks(key, year=year, offset=page.begin, limit=LINKS_A_PAGE)
+@dataclass(frozen=True, slots=True)
+class GraphHostAnswer:
+    """A host of a graph: its links to and from the centre, or all hosts if there is none."""
+
+    host: str
+    links_to: Count
+    links_from: Count
+    hosts_in: Count
+    documents: Count
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLinkAnswer:
+    """The number of links from one host to another: pairs of linking and linked URL."""
+
+    source: str
+    target: str
+    links: Count
+
+
+@dataclass(frozen=True, slots=True)
+class LinkGraphAnswer:
+    """The hosts or domains around one, and their links; `found` is the number before `top`."""
+
+    centre: str
+    level: Level
+    year: int | None
+    found: Count
+    hosts: tuple[GraphHostAnswer, ...]
+    links: tuple[GraphLinkAnswer, ...]
+
+
+GRAPH_PARAMETERS = (
+    Parameter("host", "the host or domain in the middle; the most linked ones without it"),
+    Parameter("level", "what is linked", {"enum": list(Level), "default": "hosts"}),
+    Parameter("year", "links of pages captured in this year", {**COUNT, "maximum": 9999}),
+    Parameter("top", "the most hosts", {"enum": list(GRAPH_TOPS), "default": GRAPH_TOPS[1]}),
+    Parameter("size", "what the size of a point tells", {"enum": list(PointSize)}),
+)
+
+LINK_GRAPH_OPERATIONS = (
+    Operation(
+        "linkGraph",
+        "/api/links/graph",
+        "The hosts, or domains, that link to one and that it links to",
+        GRAPH_PARAMETERS,
+        LinkGraphAnswer,
+        errors=NOT_FOUND,
+        example="/api/links/graph?level=domains",
+    ),
+    picture_operation(
+        "exportLinkGraph",
+        "/links/graph.{form}",
+        "The graph of hosts as a picture",
+        GRAPH_PARAMETERS,
+    ),
+)
+
+
+@link_api_blueprint.get("/links/graph", endpoint="graph")
+def graph_around() -> ResponseReturnValue:
+    """Answer with the graph around a host."""
+    check_parameters(request.args, GRAPH_PARAMETERS)
+    view = read_links_view(request.args)
+    found = view.graph()
+    around, hosts = found.around, found.around.hosts
+    return json_answer(
+        LinkGraphAnswer(
+            centre=around.centre,
+            level=view.level,
+            year=view.year or None,
+            found=around.found,
+            hosts=tuple(
+                GraphHostAnswer(
+                    one.host,
+                    one.links_to,
+                    one.links_from,
+                    one.hosts_in,
+                    found.documents.get(one.host, 0),
+                )
+                for one in hosts
+            ),
+            links=tuple(
+                GraphLinkAnswer(hosts[source].host, hosts[target].host, count)
+                for source, target, count in around.edges
+            ),
+        )
     )
-    bars = year_bars(
-        found.years,
-        lambda one: url_for(".show", url=url, year=None if int(one) == year else one),
-        [f"{year:04}"],
-    )
-    return render_template(
-        "url_links.html", url=url, year=year, page=page.number, found=found, bars=bars
-    )
-
-
-missing_blueprint = Blueprint("missing", __name__, url_prefix="/missing")
-
-ROWS_A_PAGE = 100
-MOST_MISSING_PAGES = 10
-MISSING_COLUMNS = ("url", "kind", "pages", "status")
-_FIELDS = ("kind", "site", "host", "collection", "from", "to")
-
-
-def asked_list(arguments: Arguments, base: str) -> Asked:
-    """Return the parameters of a list of missing URLs or repairs, for a page at `base`."""
-    given = {name: parameters.text(arguments, name, 300) for name in _FIELDS}
-    if given["kind"]:
-        parameters.one_of_these("kind", given["kind"], (*KIND_GROUPS, *KINDS))
-    return Asked(base, given)
-
-
-def missing_of(arguments: Arguments, base: str) -> tuple[Asked, Rows[MissingUrl]]:
-    """Return the parameters of an address, and the missing URLs that match."""
-    asked = asked_list(arguments, base)
-    return asked, archive().missing(**asked.options())
-
-
-@missing_blueprint.get("", endpoint="show")
-def show_missing() -> ResponseReturnValue:
-    """List missing URLs, one page of a table."""
-    page, shown = parameters.list_page(request.args, ROWS_A_PAGE, MOST_MISSING_PAGES), archive()
-    view, found = missing_of(request.args, url_for(".show"))
-    if not shown.is_built("links"):
-        return render_template("missing.html", rows=None)
-    rows = answer_facets(lambda: found[page.begin : page.end])
-    return render_template(
-        "missing.html",
-        view=view,
-        **page.shown(rows),
-        last_page=MOST_MISSING_PAGES,
-        here=view.base,
-        current=shown.links_are_current(),
-        collections=shown.collections(),
-        groups=tuple(KIND_GROUPS),
-        kinds=KINDS,
-        suffixes=tuple(MISSING_FORMATS),
-    )
-
-
-@missing_blueprint.get("/urls.<suffix>")
-def export_missing(suffix: str) -> ResponseReturnValue:
-    """Return all missing URLs that match as a file: CSV, JSON, or a list of URLs."""
-    refusal = lazy_gettext("lists come as %(choices)s, not as %(suffix)s")
-    media_type, write = form_of(MISSING_FORMATS, suffix, refusal)
-    found = iter(missing_of(request.args, "")[1])
-    return exported_file(
-        f"missing.{suffix}", media_type, lambda: write(chain(list(islice(found, 1)), found))
-    )
-
-
-def _csv_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
-    return csv_lines(MISSING_COLUMNS, ((one.url, one.kind, one.pages, one.status) for one in found))
-
-
-def _url_lines(found: Iterable[MissingUrl]) -> Iterator[str]:
-    for one in found:
-        yield f"{one.url}\n"
-
-
-MISSING_FORMATS = {
-    "csv": ("text/csv", _csv_lines),
-    "json": ("application/json", json_array),
-    "txt": ("text/plain", _url_lines),
-}

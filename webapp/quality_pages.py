@@ -1,42 +1,56 @@
-"""The pages of quality: the list of playback scores, a page with its faults, repairs."""
+"""Playback quality: checked pages with scores and pictures, and reviews, with the JSON API."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request, url_for
+from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext, lazy_gettext
 from PIL import Image, ImageDraw
 from werkzeug.exceptions import NotFound
 
-from nwx.answers.tables import PlaybackScores
+from nwx.answers.tables import PlaybackScores, Rows
+from nwx.engine.access.rules import Role
 from nwx.errors import FormatError, SourceError
 from nwx.model import RenderPlace
 from nwx.quality.images import scaled
-from nwx.quality.missing_resources import RESOURCE_KINDS
-from nwx.quality.repair_list import (
-    Repair,
-    RepairCounts,
-    RepairList,
-    csv_of_repairs,
-    json_of_repairs,
+from nwx.quality.scores import (
+    PlaybackScore,
+    QualityAnswer,
+    QualityOrder,
+    Review,
+    ReviewVerdict,
+    csv_of_scores,
+    json_of_scores,
+    quality_answer,
 )
-from nwx.quality.scores import PlaybackScore, QualityOrder, Review, csv_of_scores, json_of_scores
 from nwx.quality.stored_renders import read_placed_render
+from nwx.values.records import csv_lines
 from nwx.values.render_names import FaultKind, RenderKind
-from webapp.links.page import asked_list
-from webapp.quality import labels
+from webapp import quality_labels
+from webapp.crawls.page import check_sender, is_writable
 from webapp.site import parameters
 from webapp.site.context import archive, service
+from webapp.site.openapi import (
+    NOT_FOUND,
+    Operation,
+    Parameter,
+    check_parameters,
+    file_parameter,
+    paging_parameters,
+)
 from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_facets
-from webapp.site.responses import exported_file, form_of
+from webapp.site.responses import exported_file, form_of, json_answer
+from webapp.site.viewer import viewer
+from webapp.users.login_page import needs_role
 
 blueprint = Blueprint("quality", __name__, url_prefix="/quality")
 
@@ -166,7 +180,7 @@ def show_quality() -> ResponseReturnValue:
         view=view,
         is_filtered=bool(set(view.given) - {"order"}),
         totals=totals,
-        known_kinds=[one for one in totals.kinds if one.value in labels.FAULT_LABELS],
+        known_kinds=[one for one in totals.kinds if one.value in quality_labels.FAULT_LABELS],
         months=totals.months[::-1],
         scores=scores,
         page=page.number,
@@ -177,7 +191,7 @@ def show_quality() -> ResponseReturnValue:
         collections=archive().collections(),
         kinds=list(FaultKind),
         orders=SCORE_ORDERS,
-        labels=labels,
+        labels=quality_labels,
         has_pictures=has_pictures,
         suffixes=tuple(SCORE_FORMATS),
     )
@@ -196,11 +210,11 @@ def show_checked_page() -> ResponseReturnValue:
         "quality_page.html",
         score=score,
         pictures=has_pictures(score),
-        measures=labels.measures(score),
-        groups=labels.fault_groups(score.faults),
+        measures=quality_labels.measures(score),
+        groups=quality_labels.fault_groups(score.faults),
         faults_shown=FAULTS_SHOWN,
         has_links=archive().is_built("links"),
-        labels=labels,
+        labels=quality_labels,
     )
 
 
@@ -215,74 +229,147 @@ def export_scores(suffix: str) -> ResponseReturnValue:
     )
 
 
-repairs_blueprint = Blueprint("repairs", __name__, url_prefix="/quality/repairs")
+MOST_SCORES_ANSWERED = 1_000
 
-REPAIRS_A_PAGE = 100
-MOST_REPAIR_PAGES = 10
+_FILTERS = (
+    Parameter("site", "pages of this host, of a registered domain those of all its hosts"),
+    Parameter("host", "pages of this host alone"),
+    Parameter("month", "pages captured in this month, YYYY-MM"),
+    Parameter("collection", "pages of this collection"),
+    Parameter("kind", "pages with a fault of this kind", {"enum": list(FaultKind)}),
+    Parameter(
+        "order",
+        "the worst first, or what was checked last",
+        {"enum": list(QualityOrder), "default": QualityOrder.WORST.value},
+    ),
+)
+QUALITY_PARAMETERS = (*_FILTERS, *paging_parameters("pages", 100, MOST_SCORES_ANSWERED))
 
-_Write = Callable[[RepairCounts, Iterator[Repair], Sequence[Review]], Iterator[str]]
-REPAIR_FORMATS: dict[str, tuple[str, _Write]] = {
-    "csv": ("text/csv", csv_of_repairs),
-    "json": ("application/json", json_of_repairs),
-    "txt": ("text/plain", lambda _, repairs, __: (f"{one.url}\n" for one in repairs)),
+QUALITY_OPERATIONS = (
+    Operation(
+        "quality",
+        "/api/quality",
+        "How captured pages play: totals, and the pages with the lowest scores",
+        QUALITY_PARAMETERS,
+        QualityAnswer,
+        example="/api/quality?limit=5",
+    ),
+    Operation(
+        "exportQuality",
+        "/quality/scores.{suffix}",
+        "All scores that match as a file",
+        (file_parameter(*SCORE_FORMATS), *_FILTERS),
+        media_types=("text/csv", "application/json"),
+        errors=NOT_FOUND,
+    ),
+    Operation(
+        "qualityPicture",
+        "/quality/picture",
+        "A screenshot of a page that was checked, or the difference of two",
+        (
+            Parameter("id", "the capture, as scores have it", required=True),
+            Parameter("of", "what it shows", {"enum": list(PictureOf), "default": "crawl"}),
+            Parameter("size", "how large it is", {"enum": list(PictureSize), "default": "large"}),
+        ),
+        media_types=(PICTURE_TYPE,),
+        errors=NOT_FOUND,
+    ),
+)
+
+
+quality_api_blueprint = Blueprint("quality_api", __name__, url_prefix="/api")
+
+
+@quality_api_blueprint.get("/quality", endpoint="quality")
+def quality_scores() -> ResponseReturnValue:
+    """Answer with totals and the scores of matching pages."""
+    check_parameters(request.args, QUALITY_PARAMETERS)
+    found = scores_of(request.args)[1]
+    offset, limit = parameters.paging(request.args, 100, MOST_SCORES_ANSWERED)
+    scores = answer_facets(lambda: found.page(offset, limit))
+    return json_answer(quality_answer(found.totals, scores))
+
+
+review_blueprint = Blueprint("reviews", __name__, url_prefix="/quality/review")
+
+VERDICTS = {
+    ReviewVerdict.GOOD: lazy_gettext("Good"),
+    ReviewVerdict.USABLE: lazy_gettext("Usable"),
+    ReviewVerdict.BAD: lazy_gettext("Bad"),
 }
+_MOST_SKIPPED = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRepairs:
-    """The beginning of a list of repairs, and the counts that it is based on.
-
-    `whole` has for each repair the number of pages made whole by it and all before it.
-    """
-
-    counts: RepairCounts
-    repairs: Sequence[Repair]
-    whole: Sequence[int]
-    is_current: bool
-
-
-@repairs_blueprint.get("", endpoint="show")
-def show_repairs() -> ResponseReturnValue:
-    """List repairs, one page of a table."""
-    view, shown = asked_list(request.args, url_for(".show")), archive()
-    page = parameters.list_page(request.args, REPAIRS_A_PAGE, MOST_REPAIR_PAGES)
-    key = "repairs", shown.stamp(), *view.given.items()
-    options = view.options()
-    # Cached until links, checks or captures change.
-    listed = service().answers.answer(
-        key, lambda: answer_facets(lambda: _listed(shown.repairs(**options)))
+@review_blueprint.get("", endpoint="show")
+def show_next() -> ResponseReturnValue:
+    """Show the next page to review, with its screenshots and earlier reviews."""
+    own, given = archive(), request.args
+    collection = parameters.text(given, "collection", 300)
+    reviewer = viewer().user or parameters.text(given, "reviewer", 200)
+    skip = parameters.number_parameter(given, "skip", 0, 0, _MOST_SKIPPED)
+    score = answer_facets(
+        lambda: next(islice(own.review_queue(reviewer, collection), skip, None), None)
     )
-    rows = list(zip(listed.repairs, listed.whole, strict=True))
     return render_template(
-        "repairs.html",
-        view=view,
-        counts=listed.counts,
-        **page.shown(rows[page.begin : page.end]),
-        last_page=MOST_REPAIR_PAGES,
-        here=view.base,
-        current=listed.is_current,
-        collections=shown.collections(),
-        kinds=RESOURCE_KINDS,
-        suffixes=tuple(REPAIR_FORMATS),
+        "review.html",
+        score=score,
+        pictures=has_pictures(score) if score else (),
+        others=own.reviews_of(score.id) if score else (),
+        counts=own.review_counts(),
+        verdicts=VERDICTS,
+        collection=collection,
+        reviewer=reviewer,
+        skip=skip,
+        saved="saved" in given,
+        writable=is_writable(),
     )
 
 
-@repairs_blueprint.get("/list.<suffix>")
-def export_repairs(suffix: str) -> ResponseReturnValue:
-    """Return all repairs as a file: CSV, JSON, or a list of URLs for a crawler."""
-    refusal = lazy_gettext("repairs come as %(choices)s, not as %(suffix)s")
-    media_type, write = form_of(REPAIR_FORMATS, suffix, refusal)
-    options, shown = asked_list(request.args, "").options(), archive()
+@review_blueprint.post("", endpoint="save")
+@needs_role(Role.CURATOR, or_token=True)
+def save_review() -> ResponseReturnValue:
+    """Store a verdict, and redirect to the next page."""
+    check_sender()
+    form = request.form
+    reviewer = viewer().user or parameters.text(form, "reviewer", 200)
+    archive().review(
+        parameters.text(form, "capture", MOST_ID),
+        parameters.text(form, "verdict", 20),
+        note=parameters.text(form, "note", 5_000),
+        marked=parameters.text(form, "marked", 40),
+        reviewer=reviewer,
+    )
+    named = None if viewer().user else reviewer
+    collection = parameters.text(request.args, "collection", 300) or None
+    address = url_for(".show", collection=collection, reviewer=named, saved="")
+    return redirect(address, code=303)
 
-    def begin() -> Iterator[str]:
-        found = answer_facets(lambda: shown.repairs(**options))
-        reviews = shown.repair_reviews(options.get("collection", ""))
-        return write(found.counts(), found.repairs(), reviews)
 
-    return exported_file(f"repairs.{suffix}", media_type, begin)
+def _csv_lines(found: Rows[Review]) -> Iterator[str]:
+    return csv_lines(found.columns, map(found.cells, found))
 
 
-def _listed(found: RepairList) -> ListedRepairs:
-    repairs = list(islice(found.repairs(), REPAIRS_A_PAGE * MOST_REPAIR_PAGES + 1))
-    whole = tuple(accumulate(one.whole for one in repairs))
-    return ListedRepairs(found.counts(), repairs, whole, found.is_current())
+def _json_lines(found: Rows[Review]) -> Iterator[str]:
+    yield json.dumps([asdict(one) for one in found], ensure_ascii=False)
+
+
+REVIEW_FORMATS = {"csv": ("text/csv", _csv_lines), "json": ("application/json", _json_lines)}
+REVIEW_OPERATIONS = (
+    Operation(
+        "exportReviews",
+        "/quality/review/list.{suffix}",
+        "What people found of the captures of pages, as a file",
+        (file_parameter(*REVIEW_FORMATS),),
+        media_types=tuple(media_type for media_type, _ in REVIEW_FORMATS.values()),
+        errors=NOT_FOUND,
+    ),
+)
+
+
+@review_blueprint.get("/list.<suffix>")
+def export(suffix: str) -> ResponseReturnValue:
+    """Return all reviews as a file."""
+    refusal = lazy_gettext("lists come as %(choices)s, not as %(suffix)s")
+    media_type, write = form_of(REVIEW_FORMATS, suffix, refusal)
+    found = archive().reviews()
+    return exported_file(f"reviews.{suffix}", media_type, lambda: write(found))

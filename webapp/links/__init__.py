@@ -1,1 +1,0 @@
-"""Links: inlinks of a URL, the graph of hosts, and missing URLs."""
