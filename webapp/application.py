@@ -22,7 +22,7 @@ from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp import entities as entities
-from webapp import link_graph, linked_urls, quality_pages
+from webapp import link_graph, linked_urls, quality_pages, renders
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.service import CdxService, origins_of
@@ -35,8 +35,6 @@ from webapp.explore import hosts
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
 from webapp.headers import HostCheck
-from webapp.pictures import picture_api, picture_pages
-from webapp.pictures import routes as picture_routes
 from webapp.protection.shared import SharedProtection
 from webapp.quality_labels import grade
 from webapp.replay import routes as replay
@@ -47,6 +45,7 @@ from webapp.search import (
     documents,
     exports,
     judge_page,
+    pictures,
     quotations,
     records,
     sql_page,
@@ -102,15 +101,15 @@ _MODULES = (
     memento,
     health,
     replay,
-    picture_routes,
-    picture_pages,
-    picture_api,
+    renders,
+    pictures,
     login_page,
     access_page,
 )
 _FURTHER_BLUEPRINTS = (
     crawls.editor_blueprint,
     entities.sparql_blueprint,
+    pictures.picture_api_blueprint,
     linked_urls.link_api_blueprint,
     linked_urls.missing_blueprint,
     linked_urls.repairs_blueprint,
@@ -120,8 +119,8 @@ _FURTHER_BLUEPRINTS = (
 STATIC_SECONDS = 86_400
 
 BODY_LIMITS = {
-    "/pictures/similar": picture_pages.UPLOAD_FORM_BYTES,
-    "/api/pictures/similar": picture_pages.MOST_UPLOADED,
+    "/pictures/similar": pictures.UPLOAD_FORM_BYTES,
+    "/api/pictures/similar": pictures.MOST_UPLOADED,
     "/crawls/": crawls.EDITOR_FORM_BYTES,
 }
 """Path prefixes to the body size in bytes that clients without a token may send to them."""

@@ -19,7 +19,7 @@ from nwx.query.parser import parse_query
 from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference
 from nwx.values.urlkeys import urlkey
-from webapp.pictures.routes import (
+from webapp.renders import (
     MOST_RENDERS,
     etag_of,
     listed_renders,

@@ -24,11 +24,11 @@ from webapp.explore.trends import TRENDS_OPERATIONS
 from webapp.headers import ROBOTS_TXT, root_url
 from webapp.link_graph import LINK_GRAPH_OPERATIONS
 from webapp.linked_urls import LINK_OPERATIONS
-from webapp.pictures.picture_api import PICTURE_OPERATIONS
 from webapp.quality_pages import QUALITY_OPERATIONS, REVIEW_OPERATIONS
 from webapp.search.api import SEARCH_OPERATIONS
 from webapp.search.changes import CHANGES_OPERATIONS
 from webapp.search.page import COLLAPSES
+from webapp.search.pictures import PICTURE_OPERATIONS
 from webapp.site.context import service
 from webapp.site.openapi import description
 from webapp.site.preferences import (

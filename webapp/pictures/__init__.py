@@ -1,1 +1,0 @@
-"""Pictures of captured pages: thumbnails and stored renders."""
