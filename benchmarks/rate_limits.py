@@ -17,7 +17,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.settings import ProtectionSettings
 from webapp import create_app
 from webapp.cdx.routes import at_once_of
-from webapp.protection.shared import SharedProtection
+from webapp.server.protection import SharedProtection
 from webapp.server.wsgi_answers import SLOW_PAUSE_SECONDS, WsgiBridge
 
 REQUESTS = 300

@@ -128,7 +128,7 @@ class UserSettings:
 class ProtectionSettings:
     """Protection of the service from its clients.
 
-    A network may request `rate` resources per second (`webapp.protection.client_limits`); 0 means
+    A network may request `rate` resources per second (`webapp.server.protection`); 0 means
     no limit. The bearer of `metrics_token` may read the metrics; "" disables it. Requests are
     logged to the file `request_log`, "-" for standard error, "" for none.
     """

@@ -35,7 +35,6 @@ from webapp.explore import hosts
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
 from webapp.headers import HostCheck
-from webapp.protection.shared import SharedProtection
 from webapp.quality_labels import grade
 from webapp.replay import routes as replay
 from webapp.search import (
@@ -52,6 +51,7 @@ from webapp.search import (
 )
 from webapp.search import page as search
 from webapp.search.kept_results import prepare_kept_results
+from webapp.server.protection import SharedProtection
 from webapp.site import health, pages, question_limits, responses, words
 from webapp.site.context import (
     DEFAULT_TITLE,

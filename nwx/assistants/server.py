@@ -46,7 +46,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from webapp.protection.client_limits import ClientLimits
+    from webapp.server.protection import ClientLimits
 
 _AT_ONCE = 4
 _KEPT = 16
@@ -88,7 +88,7 @@ class AssistantDesk:
         limits = None
         if settings.protection.rate:
             # Imported here: most services have no limits, and this loads the web pages.
-            from webapp.protection.shared import SharedProtection
+            from webapp.server.protection import SharedProtection
 
             limits = SharedProtection.create(stack, settings.protection, 1).limits(stack)
         return cls(engine, settings, log, limits)
@@ -119,7 +119,7 @@ class AssistantDesk:
     def _wait(self, tool: str, viewer: Viewer) -> float:
         if self._limits is None:
             return 0.0
-        from webapp.protection.client_limits import SCAN, SEARCH, USER_SHARE, payer_at
+        from webapp.server.protection import SCAN, SEARCH, USER_SHARE, payer_at
 
         payer = f"user {viewer.user}" if viewer.user else payer_at(viewer.address)
         cost = SCAN if tool in _COSTLY else SEARCH

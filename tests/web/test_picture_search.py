@@ -21,8 +21,8 @@ from tests.warc_records import write_records
 from tests.web.html import Page
 from tests.web.serving import serving
 from webapp import create_app
-from webapp.protection.shared import SharedProtection
 from webapp.server.connections import listen
+from webapp.server.protection import SharedProtection
 from webapp.server.service import PagesMaker, ServiceSettings
 
 FORM = {"Content-Type": "multipart/form-data; boundary=x"}

@@ -20,7 +20,7 @@ from nwx.engine.base import Engine
 from tests.cli.conftest import COMMAND, environment
 from tests.cli.workers import worker_ids
 from webapp import create_app
-from webapp.protection.shared import show_metrics
+from webapp.server.metrics import show_metrics
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 
 LOOK_UP = "/cdx?url=http://www.example.org/"

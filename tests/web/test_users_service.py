@@ -16,7 +16,7 @@ from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import EngineError
 from nwx.settings import Settings
 from tests.web.archive import batch
-from webapp.protection.shared import SharedProtection
+from webapp.server.protection import SharedProtection
 from webapp.server.service import PagesMaker, ServiceSettings, prepare_users_file
 
 PASSWORD = "correct horse 1"

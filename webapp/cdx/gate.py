@@ -28,7 +28,7 @@ from webapp.cdx.streams import (
     whole,
 )
 from webapp.headers import Application, is_host
-from webapp.protection.client_limits import (
+from webapp.server.protection import (
     LIMITS_EXTENSION,
     ROUTE,
     ClientLimits,

@@ -44,9 +44,6 @@ from webapp.headers import (
     pages_host,
     playback_host,
 )
-from webapp.protection.client_limits import LOOK_UP, USER_SHARE, ClientLimits, payer_at
-from webapp.protection.request_counts import RequestCounts
-from webapp.protection.shared import SharedProtection
 from webapp.replay import player_language
 from webapp.replay.capture_lookup import NwxIndex, OtherQueries, bar_captures
 from webapp.replay.process import PlaybackFolder
@@ -62,6 +59,8 @@ from webapp.replay.rewriter import (
 )
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import SCHEME, open_record
+from webapp.server.metrics import RequestCounts
+from webapp.server.protection import LOOK_UP, USER_SHARE, ClientLimits, SharedProtection, payer_at
 from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
 from webapp.users.proxies import BehindProxies, ProxyHeaders
 

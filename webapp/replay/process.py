@@ -32,10 +32,10 @@ from nwx.engine.base import Engine
 from nwx.errors import NwxError
 from nwx.model import SourceFile
 from webapp.headers import hostname, playback_host
-from webapp.protection.shared import SharedProtection
 from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import file_key, stored_address
 from webapp.server.connections import address_of, loopback_of, port_of
+from webapp.server.protection import SharedProtection
 from webapp.site.context import PlaybackState
 from webapp.site.viewer import ViewerPasses
 

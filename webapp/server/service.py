@@ -18,7 +18,6 @@ from nwx.engine.indices.crawl_queue import LeaseLimits
 from nwx.errors import SettingsError
 from nwx.settings import DEFAULT_SEARCH_SECONDS, ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
-from webapp.protection.shared import SharedProtection
 from webapp.replay.process import PathIndex, PlaybackFolder, ReplayProcess
 from webapp.server.connections import (
     address_of,
@@ -28,6 +27,7 @@ from webapp.server.connections import (
     place_of,
     port_of,
 )
+from webapp.server.protection import SharedProtection
 from webapp.server.redis_server import RedisSettings, serving_redis
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers

@@ -29,9 +29,9 @@ from webapp.cdx.service import CdxService, origins_of, streams_of
 from webapp.crawls import queue
 from webapp.crawls.queue import MOST_URLS, QueueService, prepare_queue
 from webapp.headers import ROBOTS_TXT, HostCheck, ShortAnswers
-from webapp.protection.shared import SharedProtection
 from webapp.replay.routes import COLLECTION
 from webapp.server.connections import address_of, host_names, place_of
+from webapp.server.protection import SharedProtection
 from webapp.server.redis_server import RedisSettings, serving_redis
 from webapp.server.service import (
     DEFAULT_THREADS,

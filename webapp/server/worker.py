@@ -19,9 +19,9 @@ from uvicorn import Config, Server
 from nwx.bulk.process_limits import collect_rarely
 from nwx.errors import NwxError
 from webapp.headers import ROBOTS, Application, ShortAnswers, is_host, is_known_host
-from webapp.protection.request_counts import RequestCounts
 from webapp.server import connections
 from webapp.server.http_connection import MOST_BODY_BYTES, HttpConnection
+from webapp.server.metrics import RequestCounts
 from webapp.server.wsgi_answers import WsgiBridge
 
 LOOK_SECONDS = 1.0

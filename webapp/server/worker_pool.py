@@ -1,6 +1,6 @@
 """The worker pool: accepts connections and hands each to the worker with the fewest.
 
-Workers share only the files of the archive and of `webapp.protection`. A worker that dies is
+Workers share only the files of the archive and of `webapp.server.protection`. A worker that dies is
 restarted; connections of which it had read nothing are handed to others.
 """
 

@@ -22,10 +22,10 @@ from typing import IO, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from webapp.headers import Application, ShortAnswers
-from webapp.protection.client_limits import ROUTE
-from webapp.protection.request_counts import OTHER_ROUTE, RequestCounts, request_id
 from webapp.server.connections import Headers
 from webapp.server.http_connection import CONNECTION, ENVIRON, HttpConnection
+from webapp.server.metrics import OTHER_ROUTE, RequestCounts, request_id
+from webapp.server.protection import ROUTE
 
 HEALTH_PATH = "/health"
 SLOW_SECONDS = 0.005

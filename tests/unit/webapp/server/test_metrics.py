@@ -1,4 +1,4 @@
-"""Request counts of all processes, including ended ones."""
+"""Request counts of all processes, including ended ones, and metrics of an archive."""
 
 import json
 import subprocess
@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from nwx import Archive
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import SettingsError
-from webapp.protection import request_counts
-from webapp.protection.request_counts import BOUNDS, RequestCounts, RequestLog, request_id
+from webapp import create_app
+from webapp.server import metrics
+from webapp.server.metrics import BOUNDS, RequestCounts, RequestLog, request_id, show_metrics
 
 COUNTER = """
-import os, runpy, sys
+import os, sys
 from pathlib import Path
-RequestCounts = runpy.run_path(sys.argv[3])["RequestCounts"]
+from webapp.server.metrics import RequestCounts
 counts = RequestCounts(Path(sys.argv[1]))
 counts.add("/search", 200, 0.3)
 counts.add("/own " + sys.argv[2], 404, 100.0)
@@ -25,7 +28,7 @@ sys.stdin.readline()
 
 def _counter(path: Path, name: str) -> "subprocess.Popen[str]":
     process = subprocess.Popen(
-        [sys.executable, "-c", COUNTER, str(path), name, request_counts.__file__],
+        [sys.executable, "-c", COUNTER, str(path), name],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -69,7 +72,7 @@ def test_more_processes_than_room_is_an_error(tmp_path: Path) -> None:
 def test_routes_without_room_are_counted_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request_counts, "_ROWS", 4)
+    monkeypatch.setattr(metrics, "_ROWS", 4)
     path = tmp_path / "counts"
     RequestCounts.create(path, 1)
     for _ in range(2):
@@ -127,3 +130,15 @@ def test_a_full_disk_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     assert [one.getMessage() for one in caplog.records] == [
         "the log of requests cannot be written: No space left on device"
     ]
+
+
+def test_an_unreadable_file_is_not_counted_as_a_stopped_import(tmp_path: Path) -> None:
+    (tmp_path / "noise.warc").write_bytes(b"noise")
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        archive = Archive.over(engine)
+        archive.import_(tmp_path / "noise.warc")
+        app = create_app(engine)
+        show_metrics(app, archive, None, is_public=False)
+        shown = app.test_client().get("/metrics").text
+    assert 'nwx_import_files{state="unreadable"} 1.0' in shown
+    assert 'nwx_import_files{state="stopped"} 0.0' in shown

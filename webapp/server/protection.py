@@ -1,4 +1,4 @@
-"""Rate limits of clients: costs of requests, and token buckets in a shared file."""
+"""Protection of the service: rate limits of clients, and the files shared by its processes."""
 
 import ctypes
 import errno
@@ -10,19 +10,24 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from flask import Flask, current_app, request
 from flask_babel import gettext
 from werkzeug.exceptions import TooManyRequests
 
+from nwx import Archive
 from nwx.accounts.logins import client_network
+from nwx.bulk.resources import temporary_folder
+from nwx.bulk.whole_files import writing
+from nwx.settings import ProtectionSettings
 from webapp.headers import has_token
+from webapp.server.metrics import RequestCounts, RequestLog, show_metrics
 from webapp.site.viewer import PASS_ENVIRON, PASSES_EXTENSION, VIEWER_EXTENSION, viewer_of
 from webapp.users.proxies import REMOTE_USER
 
@@ -263,3 +268,67 @@ def _route(rule: str) -> str:
         part if number % 2 == 0 else f"<{part.rpartition(':')[2]}>"
         for number, part in enumerate(rule.replace(">", "<").split("<"))
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SharedProtection:
+    """The shared files of the processes of a service in a folder; no buckets without limits."""
+
+    options: ProtectionSettings
+    folder: str
+
+    @classmethod
+    def create(cls, stack: ExitStack, options: ProtectionSettings, processes: int) -> Self:
+        """Create the files for a number of processes; they are deleted with `stack`."""
+        shared = cls(options, str(stack.enter_context(temporary_folder())))
+        # Processes that are ending overlap with their replacements for a while.
+        with writing(Path(shared.folder)):
+            RequestCounts.create(shared._counts, 3 * processes)
+            if options.rate:
+                TokenBuckets.create(shared._buckets)
+        return shared
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Self:
+        """Return the instance that `asdict` converted to a dictionary."""
+        return cls(ProtectionSettings(**told["options"]), told["folder"])
+
+    def counts(self, stack: ExitStack) -> RequestCounts:
+        """Return the request counts, with the request log; closed with `stack`."""
+        log = RequestLog(self.options.request_log) if self.options.request_log else None
+        if log is not None:
+            stack.callback(log.close)
+        counts = RequestCounts(self._counts, log)
+        stack.callback(counts.close)
+        return counts
+
+    def limits(self, stack: ExitStack, tokens: Iterable[str] = ()) -> ClientLimits | None:
+        """Return the limits of clients, None if unlimited; closed with `stack`."""
+        if not self.options.rate:
+            return None
+        buckets = TokenBuckets(self._buckets)
+        stack.callback(buckets.close)
+        return ClientLimits(self.options.rate, buckets, tuple(filter(None, tokens)))
+
+    def protect(
+        self,
+        app: Flask,
+        stack: ExitStack,
+        archive: Archive | None,
+        tokens: Iterable[str] = (),
+        *,
+        is_public: bool = False,
+    ) -> RequestCounts:
+        """Limit the clients of an application and add its metrics; return the request counts."""
+        counts = self.counts(stack)
+        limit_clients(app, self.limits(stack, tokens))
+        show_metrics(app, archive, counts, self.options.metrics_token, is_public=is_public)
+        return counts
+
+    @property
+    def _counts(self) -> Path:
+        return Path(self.folder) / "counts"
+
+    @property
+    def _buckets(self) -> Path:
+        return Path(self.folder) / "buckets"

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.protection import client_limits
-from webapp.protection.client_limits import (
+from webapp.server.protection import (
     LOOK_UP,
     SCAN,
     ClientLimits,
@@ -57,9 +56,9 @@ def test_a_page_of_many_resources_is_replayed_at_the_lowest_rate(tmp_path: Path)
 
 RATE, BURST = 2.0, 10.0
 TAKER = """
-import runpy, sys
+import sys
 from pathlib import Path
-TokenBuckets = runpy.run_path(sys.argv[3])["TokenBuckets"]
+from webapp.server.protection import TokenBuckets
 buckets = TokenBuckets(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -132,7 +131,7 @@ def test_clients_have_buckets_of_their_own(buckets: TokenBuckets) -> None:
 def test_many_clients_displace_those_whose_buckets_are_full_first(
     buckets: TokenBuckets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.protection.client_limits._SETS", 1)
+    monkeypatch.setattr("webapp.server.protection._SETS", 1)
     assert buckets.take("busy", BURST, RATE, BURST) == 0
     for number in range(100):
         assert buckets.take(f"client {number}", 1, RATE, BURST) == 0
@@ -151,7 +150,7 @@ def test_processes_share_buckets_and_leave_them_whole_when_killed(
 ) -> None:
     def taker(number: int) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
-            [sys.executable, "-c", TAKER, str(path), str(number), client_limits.__file__],
+            [sys.executable, "-c", TAKER, str(path), str(number)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

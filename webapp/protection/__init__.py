@@ -1,1 +1,0 @@
-"""Protection of the service: rate limits of clients, request counts and metrics."""
