@@ -21,8 +21,9 @@ from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
+from webapp import access_page, link_graph, linked_urls, login_page, quality_pages, renders
 from webapp import entities as entities
-from webapp import link_graph, linked_urls, quality_pages, renders
+from webapp.access_page import prepare_hidden_marks
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.service import CdxService, origins_of
@@ -35,6 +36,7 @@ from webapp.explore import hosts
 from webapp.explore import page as explorer
 from webapp.explore import trends as trends
 from webapp.headers import HostCheck
+from webapp.login_page import check_guard
 from webapp.quality_labels import grade
 from webapp.replay import routes as replay
 from webapp.search import (
@@ -66,13 +68,9 @@ from webapp.site.context import (
 )
 from webapp.site.preferences import prepare_languages
 from webapp.site.question_limits import USUAL_LIMITS, QuestionLimits
-from webapp.site.viewer import PASSES_EXTENSION, ViewerPasses
+from webapp.site.viewer import PASSES_EXTENSION, BehindProxies, ProxyHeaders, ViewerPasses
 from webapp.site.words import TranslatedEnvironment, error_text, kept_addresses
-from webapp.users import access_page, login_page
-from webapp.users.access_page import prepare_hidden_marks
-from webapp.users.login_page import check_guard
-from webapp.users.proxies import BehindProxies, ProxyHeaders
-from webapp.users.user_service import UserService, form_token, prepare_user_service, user_service
+from webapp.user_service import UserService, form_token, prepare_user_service, user_service
 
 _MODULES = (
     search,

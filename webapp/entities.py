@@ -18,13 +18,13 @@ from werkzeug.exceptions import (
 
 from nwx.errors import ErrorText, NotBuiltError, NwxError, UsageError
 from nwx.steering.specifications.specification import EntityKind
+from webapp.login_page import open_to_all
 from webapp.search.history import year_bars
 from webapp.site import parameters, responses
 from webapp.site.context import archive
 from webapp.site.openapi import Operation, Parameter
 from webapp.site.question_limits import answer_facets
 from webapp.site.words import error_text
-from webapp.users.login_page import open_to_all
 
 if TYPE_CHECKING:
     from nwx.steering.triples.triple_store import QueryAnswer, SparqlQuery

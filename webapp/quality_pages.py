@@ -36,6 +36,7 @@ from nwx.values.records import csv_lines
 from nwx.values.render_names import FaultKind, RenderKind
 from webapp import quality_labels
 from webapp.crawls.page import check_sender, is_writable
+from webapp.login_page import needs_role
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.openapi import (
@@ -50,7 +51,6 @@ from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import exported_file, form_of, json_answer
 from webapp.site.viewer import viewer
-from webapp.users.login_page import needs_role
 
 blueprint = Blueprint("quality", __name__, url_prefix="/quality")
 

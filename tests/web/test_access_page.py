@@ -18,8 +18,8 @@ from tests.web.addresses import FIRST
 from tests.web.archive import HOME, batch
 from tests.web.html import Page
 from webapp import create_app
-from webapp.users.proxies import ProxyHeaders
-from webapp.users.user_service import user_service
+from webapp.site.viewer import ProxyHeaders
+from webapp.user_service import user_service
 
 PAGE = "/settings/access"
 RULE = {"action": "block", "what": "http://rule.example/a*", "reason": "a <b>court</b> order"}

@@ -14,8 +14,8 @@ from tests.web.archive import HOME
 from tests.web.checked_archive import HOME_SCORE
 from tests.web.html import Page
 from webapp import create_app
-from webapp.users.proxies import ProxyHeaders
-from webapp.users.user_service import user_service
+from webapp.site.viewer import ProxyHeaders
+from webapp.user_service import user_service
 
 LISTED = {
     "captures": "/explore/captures",

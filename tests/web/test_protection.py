@@ -21,7 +21,7 @@ from tests.cli.conftest import COMMAND, environment
 from tests.cli.workers import worker_ids
 from webapp import create_app
 from webapp.server.metrics import show_metrics
-from webapp.users.proxies import BehindProxies, ProxyHeaders
+from webapp.site.viewer import BehindProxies, ProxyHeaders
 
 LOOK_UP = "/cdx?url=http://www.example.org/"
 BURST = 600

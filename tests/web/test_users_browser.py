@@ -17,7 +17,7 @@ from tests.web.archive import batch
 from tests.web.axe import check_modes, load_axe
 from tests.web.serving import serving
 from webapp import create_app
-from webapp.users.user_service import user_service
+from webapp.user_service import user_service
 
 pytestmark = pytest.mark.xdist_group("browser")
 

@@ -41,9 +41,9 @@ from webapp.cdx.service import (
 )
 from webapp.cdx.streams import BegunAnswer, as_response, continued
 from webapp.headers import ShortAnswers, has_token
+from webapp.login_page import with_token
 from webapp.site import responses
 from webapp.site.context import SERVICE_EXTENSION
-from webapp.users.login_page import with_token
 
 _GZIP = b"\x1f\x8b"
 MOST_NAME = 200

@@ -29,10 +29,10 @@ from webapp.crawls.editor_form import MOST_EDITED_CHARACTERS, editor_values, tex
 from webapp.crawls.monitor import monitor_report, monitor_values, monitors
 from webapp.crawls.queue import queue_service
 from webapp.headers import has_token
+from webapp.login_page import has_role, needs_role
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.question_limits import answer_search
-from webapp.users.login_page import has_role, needs_role
 
 blueprint = Blueprint("crawls", __name__, url_prefix="/crawls")
 

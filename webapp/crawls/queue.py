@@ -41,9 +41,9 @@ from nwx.steering.queue.protocol import (
 )
 from nwx.values.urls import asked_host
 from webapp.headers import has_token
+from webapp.login_page import with_token
 from webapp.site import parameters, responses
 from webapp.site.openapi import Operation, Parameter
-from webapp.users.login_page import with_token
 
 
 @dataclass(frozen=True, slots=True)

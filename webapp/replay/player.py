@@ -61,8 +61,7 @@ from webapp.replay.routes import COLLECTION
 from webapp.replay.stored_records import SCHEME, open_record
 from webapp.server.metrics import RequestCounts
 from webapp.server.protection import LOOK_UP, USER_SHARE, ClientLimits, SharedProtection, payer_at
-from webapp.site.viewer import PASS_HEADER, PlayerViewers, host_of
-from webapp.users.proxies import BehindProxies, ProxyHeaders
+from webapp.site.viewer import PASS_HEADER, BehindProxies, PlayerViewers, ProxyHeaders, host_of
 
 CAPTURES = "/nwx-captures"
 _REASON = "reason"

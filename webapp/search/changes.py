@@ -20,6 +20,7 @@ from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp
 from webapp.crawls.page import check_sender, is_writable
 from webapp.headers import root_url
+from webapp.login_page import needs_role
 from webapp.search.history import History, HistoryVersion
 from webapp.site import parameters, words
 from webapp.site.context import archive, service
@@ -27,7 +28,6 @@ from webapp.site.openapi import Operation, Parameter
 from webapp.site.parameters import Arguments
 from webapp.site.question_limits import answer_search
 from webapp.site.viewer import viewer
-from webapp.users.login_page import needs_role
 
 blueprint = Blueprint("changes", __name__, url_prefix="/changes")
 

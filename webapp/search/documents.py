@@ -19,6 +19,7 @@ from nwx.query.parser import parse_query
 from nwx.searching.answers import highlighted
 from nwx.searching.differences import difference
 from nwx.values.urlkeys import urlkey
+from webapp.access_page import hidden_marks
 from webapp.renders import (
     MOST_RENDERS,
     etag_of,
@@ -40,7 +41,6 @@ from webapp.search.history import (
 from webapp.search.records import record_id
 from webapp.site import parameters, words
 from webapp.site.context import archive, document_or_404, service
-from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("documents", __name__, url_prefix="/documents")
 

@@ -7,12 +7,12 @@ from nwx.engine.access.rules import Role
 from nwx.errors import UsageError
 from nwx.evaluation.judgements import GRADES, LONGEST_JUDGED_QUERY
 from webapp.crawls.page import check_sender
+from webapp.login_page import has_role, needs_role
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.parameters import Arguments
 from webapp.site.question_limits import answer_search
 from webapp.site.viewer import viewer
-from webapp.users.login_page import has_role, needs_role
 
 blueprint = Blueprint("judging", __name__)
 _MOST_SKIPPED = 1_000

@@ -19,7 +19,7 @@ from nwx.query.rankings import SearchBy
 from webapp.site.context import archive
 from webapp.site.preferences import COOKIE, page_locale
 from webapp.site.question_limits import answer_search
-from webapp.users.user_service import users
+from webapp.user_service import users
 
 _EXTENSION = "nwx-kept-results"
 _VECTORS, _ASKED_SECONDS = "nwx-has-vectors", 60.0

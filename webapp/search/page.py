@@ -23,6 +23,7 @@ from nwx.query.fields import FILTERS
 from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
 from nwx.searching.suggestions import FEW_RESULTS
+from webapp.access_page import hidden_marks
 from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars
 from webapp.search.kept_results import (
@@ -36,7 +37,6 @@ from webapp.site import words
 from webapp.site.context import archive, preferences
 from webapp.site.preferences import PAGE_SIZES, page_locale
 from webapp.site.question_limits import answer_search
-from webapp.users.access_page import hidden_marks
 
 blueprint = Blueprint("search", __name__)
 

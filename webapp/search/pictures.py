@@ -24,6 +24,7 @@ from nwx.pictures.answers import (
     shown_picture_answer,
     similar_answer,
 )
+from webapp.login_page import check_origin, open_to_all
 from webapp.search.documents import ID
 from webapp.search.page import mark, page_numbers
 from webapp.site import parameters
@@ -40,7 +41,6 @@ from webapp.site.openapi import (
 from webapp.site.parameters import Arguments, Asked
 from webapp.site.question_limits import answer_search
 from webapp.site.responses import json_answer
-from webapp.users.login_page import check_origin, open_to_all
 
 PICTURES_A_PAGE = 50
 MOST_PICTURE_PAGES = 200

@@ -19,13 +19,13 @@ from nwx.sql.query import SqlLimits, all_columns
 from nwx.values.records import csv_line
 from webapp.explore.charts import asked_picture, picture_width
 from webapp.explore.page import chart_values
+from webapp.login_page import needs_login
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.question_limits import answer_facets
 from webapp.site.responses import status_of
 from webapp.site.viewer import viewer
 from webapp.site.words import error_text
-from webapp.users.login_page import needs_login
 
 blueprint = Blueprint("sql", __name__, url_prefix="/sql")
 

@@ -34,9 +34,8 @@ from nwx.engine.access.rules import Role
 from nwx.errors import EngineError, SettingsError
 from nwx.model import UNREADABLE
 from webapp.headers import has_token
-from webapp.site.viewer import PASS_ENVIRON
-from webapp.users.login_page import has_role
-from webapp.users.proxies import FORWARDED
+from webapp.login_page import has_role
+from webapp.site.viewer import FORWARDED, PASS_ENVIRON
 
 REQUEST_ID = "nwx.request-id"
 """The environment key of the id of a request."""
@@ -128,6 +127,8 @@ class RouteTimes:
 class RequestCounts:
     """The counts of all processes, and the segment of this process.
 
+    Each process writes to its own segment of the file, so that none waits for another. When it
+    has ended, the next process takes over the segment with its counts: sums never fall.
     One thread counts; others may read. Each request is written to `log` too, if given.
     """
 

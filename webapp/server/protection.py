@@ -28,8 +28,13 @@ from nwx.bulk.whole_files import writing
 from nwx.settings import ProtectionSettings
 from webapp.headers import has_token
 from webapp.server.metrics import RequestCounts, RequestLog, show_metrics
-from webapp.site.viewer import PASS_ENVIRON, PASSES_EXTENSION, VIEWER_EXTENSION, viewer_of
-from webapp.users.proxies import REMOTE_USER
+from webapp.site.viewer import (
+    PASS_ENVIRON,
+    PASSES_EXTENSION,
+    REMOTE_USER,
+    VIEWER_EXTENSION,
+    viewer_of,
+)
 
 _KEY_BYTES = 16
 _SETS, _WAYS = 8_192, 8

@@ -33,8 +33,8 @@ from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site.context import DEFAULT_TITLE, PlaybackState
 from webapp.site.question_limits import limits_for
-from webapp.users.proxies import ProxyHeaders
-from webapp.users.user_service import UserService, user_service
+from webapp.site.viewer import ProxyHeaders
+from webapp.user_service import UserService, user_service
 
 DEFAULT_THREADS = 8
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -43,7 +43,7 @@ from webapp.server.service import (
 from webapp.server.worker import ApplicationMaker, OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site import health
-from webapp.users.proxies import BehindProxies, ProxyHeaders
+from webapp.site.viewer import BehindProxies, ProxyHeaders
 
 _ENDING_SECONDS = 10.0
 

@@ -24,6 +24,7 @@ from webapp.explore.trends import TRENDS_OPERATIONS
 from webapp.headers import ROBOTS_TXT, root_url
 from webapp.link_graph import LINK_GRAPH_OPERATIONS
 from webapp.linked_urls import LINK_OPERATIONS
+from webapp.login_page import open_to_all
 from webapp.quality_pages import QUALITY_OPERATIONS, REVIEW_OPERATIONS
 from webapp.search.api import SEARCH_OPERATIONS
 from webapp.search.changes import CHANGES_OPERATIONS
@@ -40,7 +41,6 @@ from webapp.site.preferences import (
     read_preferences,
     to_cookie,
 )
-from webapp.users.login_page import open_to_all
 
 ALL_OPERATIONS = (
     *SEARCH_OPERATIONS,

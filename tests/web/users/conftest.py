@@ -15,9 +15,8 @@ from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
 from tests.web.users.logins import ACCESS_TOKEN, ADA, BOB, PASSWORD, ZOE, MakeApp
 from webapp import create_app
-from webapp.site.viewer import viewer
-from webapp.users.proxies import ProxyHeaders
-from webapp.users.user_service import user_service
+from webapp.site.viewer import ProxyHeaders, viewer
+from webapp.user_service import user_service
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,7 +11,7 @@ from nwx.engine.indices.quality_index import review_index
 from tests.web.checked_archive import HOME_SCORE
 from tests.web.html import Page
 from tests.web.users.logins import ADA, BOB, PASSWORD, ZOE, MakeApp, log_in, name_of, token_of
-from webapp.users.login_page import RouteGuard, guard_of
+from webapp.login_page import RouteGuard, guard_of
 
 FROM_ELSEWHERE = [
     {"Sec-Fetch-Site": "same-site"},

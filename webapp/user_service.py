@@ -4,11 +4,7 @@ import hmac
 from dataclasses import dataclass
 
 from flask import Flask, Request, Response, current_app, g, request, session
-from flask.sessions import (
-    SecureCookieSession,
-    SecureCookieSessionInterface,
-    SessionMixin,
-)
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 from flask_babel import gettext
 from flask_login import LoginManager, UserMixin, current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError, CSRFProtect, generate_csrf
@@ -23,12 +19,12 @@ from nwx.engine.access.rules import Role, Viewer
 from webapp.headers import has_token
 from webapp.site.viewer import (
     NAMED_EXTENSION,
+    REMOTE_USER,
     VIEWER_EXTENSION,
     PlaybackNames,
     forget_viewer,
     found_viewer,
 )
-from webapp.users.proxies import REMOTE_USER
 
 TOKEN_USER = "token"
 """The name of the user who logs in with the access token."""

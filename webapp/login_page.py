@@ -29,7 +29,7 @@ from nwx.errors import NwxError
 from webapp.headers import host_url
 from webapp.site.context import service
 from webapp.site.viewer import is_for_another, viewer
-from webapp.users.user_service import (
+from webapp.user_service import (
     Login,
     UserService,
     begin_session,

@@ -27,11 +27,11 @@ from nwx.engine.access.decisions import SHOWS_ALL, Decision, Decisions
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role
 from nwx.errors import ErrorText, FormatError, UsageError
 from nwx.values.urlkeys import urlkey
+from webapp.login_page import needs_role
 from webapp.site import parameters
 from webapp.site.context import archive, service
 from webapp.site.viewer import viewer
 from webapp.site.words import error_text
-from webapp.users.login_page import needs_role
 
 RULE_FIELDS = (
     *("action", "what", "collection", "from", "to", "until", "years"),

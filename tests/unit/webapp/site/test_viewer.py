@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from webapp.users.proxies import BAD_REMOTE_USER, REMOTE_USER, ProxyHeaders
+from webapp.site.viewer import BAD_REMOTE_USER, REMOTE_USER, ProxyHeaders
 
 HEADERS = ProxyHeaders(
     trusted=(ip_network("127.0.0.1"), ip_network("10.0.0.0/24")), naming=(ip_network("127.0.0.1"),)

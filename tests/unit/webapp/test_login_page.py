@@ -2,7 +2,7 @@
 
 import pytest
 
-from webapp.users.login_page import own_path
+from webapp.login_page import own_path
 
 
 @pytest.mark.parametrize(

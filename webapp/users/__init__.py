@@ -1,1 +1,0 @@
-"""Users of the pages: logins, guards of routes that write, the page of access rules."""
