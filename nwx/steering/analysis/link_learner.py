@@ -1,11 +1,15 @@
-"""Online learning of which links lead to relevant pages, from the pages fetched so far."""
+"""Online learning of which links lead to relevant pages, and exploration while it predicts none.
+
+`LinkLearner` learns from the pages fetched so far; `Exploration` chooses URLs in the order found
+while priorities are low.
+"""
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.values.urls import host_with_port
@@ -23,6 +27,14 @@ _DECAY, _DOUBT = 0.97, 3.0  # of a place's yield: per page; pages of mean yield 
 _YIELDS = {"host": 2.0, "folder": 2.0, "family": 4.0, "page": 3.0}
 _LIKELY = 2.0  # times the threshold of relevant pages: document score that counts in full
 _DIGITS = 6
+
+_Key = TypeVar("_Key", int, str)
+
+EXPLORED = 0.6
+"""The priority of explored URLs; links with a higher relevance come first."""
+
+_PAGES = 4
+_MOST_FOUND = 20_000
 
 
 def anchor_words(text: str) -> tuple[str, ...]:
@@ -181,3 +193,34 @@ def _within(relevance: float) -> float:
 
 def _chance(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-20.0, min(20.0, logit))))
+
+
+class Exploration(Generic[_Key]):
+    """Chooses every fourth URL of a crawl while priorities are low: the one found first.
+
+    So a crawl never falls far behind breadth-first order when the model is wrong.
+    """
+
+    def __init__(self) -> None:
+        self._found: deque[_Key] = deque()
+        self._pages, self._is_weak = 0, False
+
+    def find(self, url: _Key) -> None:
+        """Add a found URL; call once for each."""
+        if len(self._found) < _MOST_FOUND:
+            self._found.append(url)
+
+    def fetch(self, priority: float) -> None:
+        """Count a fetched page that had this priority in the queue."""
+        self._pages += 1
+        self._is_weak = priority < EXPLORED
+
+    def next(self, is_waiting: Callable[[_Key], bool]) -> _Key | None:
+        """Return the URL to explore now, None if none is due."""
+        if self._pages < _PAGES or not self._is_weak:
+            return None
+        self._pages = 0
+        while self._found:
+            if is_waiting(url := self._found.popleft()):
+                return url
+        return None

@@ -24,8 +24,14 @@ from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.errors import EngineBusyError, EngineUnavailableError
 from nwx.model import IndexName
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
-from nwx.steering.analysis.exploration import EXPLORED, Exploration
-from nwx.steering.analysis.link_learner import LEARNED, LinkFeatures, LinkLearner, link_features
+from nwx.steering.analysis.link_learner import (
+    EXPLORED,
+    LEARNED,
+    Exploration,
+    LinkFeatures,
+    LinkLearner,
+    link_features,
+)
 from nwx.steering.queue.protocol import queue_url
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.specifications.specification import CrawlSpecification

@@ -9,8 +9,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from types import MappingProxyType
 
-from nwx.steering.analysis.exploration import EXPLORED, Exploration
-from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner
+from nwx.steering.analysis.link_learner import EXPLORED, Exploration, LinkFeatures, LinkLearner
 from nwx.steering.specifications.specification import Limits
 
 UNSCORED = -1.0

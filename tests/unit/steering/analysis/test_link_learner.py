@@ -1,7 +1,9 @@
-"""Learning from the links of a crawl, and its effect on relevance."""
+"""Learning from fetched pages which links lead to relevant ones; exploration if it predicts none."""
 
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.link_learner import (
+    EXPLORED,
+    Exploration,
     LinkFeatures,
     LinkLearner,
     anchor_words,
@@ -74,3 +76,23 @@ def test_a_later_run_learns_from_stored_scores() -> None:
     [(host, relevant, fetched)] = learner.hosts(5)
     assert host == "a.example" and relevant == fetched > 2
     assert learner.strongest(1)[0][1] > 0
+
+
+def explored(priorities: list[float], gone: tuple[int, ...] = ()) -> list[int | None]:
+    """Return the URLs explored after pages of these priorities."""
+    exploration: Exploration[int] = Exploration()
+    for url in range(10):
+        exploration.find(url)
+    found = []
+    for priority in priorities:
+        exploration.fetch(priority)
+        found.append(exploration.next(lambda url: url not in gone))
+    return found
+
+
+def test_the_url_found_first_comes_after_four_pages() -> None:
+    assert explored([0.2] * 8, gone=(0, 2)) == [None, None, None, 1, None, None, None, 3]
+
+
+def test_nothing_is_explored_while_the_model_is_sure() -> None:
+    assert explored([EXPLORED] * 5 + [0.2]) == [None] * 5 + [0]

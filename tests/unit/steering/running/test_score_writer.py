@@ -9,7 +9,7 @@ from nwx.captures import PagePlace
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.errors import EngineError
-from nwx.steering.analysis.exploration import EXPLORED
+from nwx.steering.analysis.link_learner import EXPLORED
 from nwx.steering.running.options import SteeringReport
 from nwx.steering.running.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
