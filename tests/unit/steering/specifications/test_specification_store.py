@@ -1,4 +1,4 @@
-"""Specifications stored in an archive, by name, number and version."""
+"""Specifications stored in an archive, by name, number and version; the limits of their crawls."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +10,11 @@ from nwx.engine.indices.crawl_index import CrawlIndex, DocumentScore
 from nwx.engine.indices.crawl_queue import LeaseLimits, UrlUpdate
 from nwx.errors import ErrorText, SourceError, SpecificationError
 from nwx.settings import Settings
-from nwx.steering.queue.unread_pages import MOST_UNREAD
 from nwx.steering.specifications.specification_store import (
+    MOST_UNREAD,
     SpecificationLimits,
     UnknownCrawlError,
+    UnreadPages,
     file_text,
     restore,
     save_text,
@@ -121,3 +122,59 @@ def test_a_crawler_is_given_few_pages_more_than_are_analysed(engine: Engine) -> 
     queue.put(urls)
     limits = SpecificationLimits(engine, LeaseLimits())
     assert len(queue.lease(60, crawl="one", limits=limits)) == MOST_UNREAD
+
+
+class Crawl:
+    """A crawl that fetches as much as allowed, with a separate clock."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.given = self.analysed = 1
+        self.unread = UnreadPages(10, lambda: self.now)
+
+    def fetch(self) -> int | None:
+        """Fetch up to the bound; return the number of URLs."""
+        before, bound = self.given, self.unread.bound(self.given, self.analysed)
+        self.given = before if bound is None else bound
+        return None if bound is None else self.given - before
+
+
+def test_without_analysis_nothing_is_bounded() -> None:
+    assert UnreadPages().bound(1_000, 0) is None
+
+
+def test_a_crawler_waits_for_the_analysis() -> None:
+    crawl = Crawl()
+    assert crawl.fetch() == 10
+    assert crawl.fetch() == 0
+    crawl.analysed += 4
+    assert crawl.fetch() == 4
+
+
+def test_urls_that_bring_no_page_stop_nothing_for_long() -> None:
+    crawl = Crawl()
+    crawl.fetch()
+    crawl.analysed += 5  # the others were no pages
+    assert (crawl.fetch(), crawl.fetch()) == (5, 0)
+    crawl.now += 61
+    assert crawl.fetch() == 30  # one in three is a page
+    crawl.analysed += 10
+    assert crawl.fetch() == 30
+
+
+def test_where_analysis_ends_the_bound_ends() -> None:
+    crawl = Crawl()
+    crawl.fetch()
+    crawl.fetch()
+    crawl.now += 61
+    assert crawl.fetch() is None
+
+
+def test_a_fast_analysis_lets_more_pages_wait() -> None:
+    crawl = Crawl()
+    crawl.fetch()
+    crawl.now, crawl.analysed = 0.1, crawl.given
+    crawl.fetch()
+    crawl.now, crawl.analysed = 2.0, 101
+    crawl.given = 101
+    assert crawl.fetch() == 100
