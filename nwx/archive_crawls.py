@@ -163,8 +163,7 @@ class ArchiveCrawls(ArchiveWork):
 
     @contextmanager
     def _urls(self, crawl: str, queue: str) -> Iterator[Any]:
-        from nwx.steering.adapters.leases import archive_urls
-        from nwx.steering.queue.client import QueueClient
+        from nwx.steering.queue.url_sources import QueueClient, archive_urls
 
         if queue:
             with QueueClient(queue, self.settings.queue_token, crawl) as client:

@@ -29,7 +29,7 @@ from nwx.steering.adapters.feed_state import (
     read_crawl_log,
     url_identity,
 )
-from nwx.steering.adapters.leases import UrlSource
+from nwx.steering.queue.url_sources import UrlSource
 from nwx.values.crawl_log import LoggedFetch
 from nwx.values.urls import clean_url
 from nwx.warc.sources import is_archive_name

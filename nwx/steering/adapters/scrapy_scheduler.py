@@ -22,8 +22,7 @@ from scrapy import Request, signals
 
 from nwx.engine.indices.crawl_queue import QueuedUrl
 from nwx.errors import UsageError
-from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
-from nwx.steering.queue.client import QueueClient
+from nwx.steering.queue.url_sources import LeaseOptions, LeaseThread, QueueClient
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.2

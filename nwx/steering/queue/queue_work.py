@@ -29,7 +29,6 @@ from nwx.errors import (
 )
 from nwx.settings import Settings
 from nwx.steering.adapters.heritrix_feed import SeedForm, best_waiting, blacklisted, seed_file
-from nwx.steering.adapters.leases import UrlSource, archive_urls
 from nwx.steering.queue.protocol import (
     MOST_REQUEST_BYTES,
     check_queue_name,
@@ -38,6 +37,7 @@ from nwx.steering.queue.protocol import (
     read_updates,
     write_updates,
 )
+from nwx.steering.queue.url_sources import QueueClient, UrlSource, archive_urls, queue_address
 
 MOST_AT_ONCE = 500
 _OWN_BYTES = 200
@@ -87,9 +87,6 @@ def deliver_updates(
     ending = stopping or threading.Event()
     if not queue and own is not None:
         return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
-    # Imported here: requests takes long to load, and the archive's own queue does not need it.
-    from nwx.steering.queue.client import QueueClient
-
     with QueueClient(queue, token) as client:
         return _Delivery(outbox, queue, client, ending, tell).run(until_empty=until_empty)
 
@@ -304,7 +301,6 @@ def queue_repairs(
 
     Without `address` it is the queue of the crawl's specification, or else the archive's.
     """
-    from nwx.steering.queue.client import queue_address  # loads requests
     from nwx.steering.specifications.specification_store import specification_of
 
     check_queue_name("crawl", crawl)

@@ -24,7 +24,7 @@ from nwx.steering.adapters.heritrix_feed import (
     run_feed,
     seed_file,
 )
-from tests.unit.steering.adapters.fake_queue import FakeQueue
+from tests.unit.steering.queue.fake_queue import FakeQueue
 
 URLS = [f"http://a.example/{number}" for number in range(6)]
 

@@ -1,4 +1,4 @@
-"""Learning from fetched pages which links lead to relevant ones; exploration if it predicts none."""
+"""Learning which links lead to relevant pages, and exploration while nothing is learned."""
 
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.steering.analysis.link_learner import (

@@ -1,6 +1,8 @@
-"""The client of a served queue: its requests, and its handling of responses."""
+"""Queues served over HTTP: requests, the meaning of each response, and leasing ahead."""
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from nwx.engine.indices.crawl_queue import UrlState
+from nwx.engine.indices.crawl_queue import UrlState, UrlUpdate
 from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
-from nwx.steering.adapters.leases import LeaseOptions, LeaseThread
-from nwx.steering.queue.client import QueueClient
-from tests.unit.steering.adapters.fake_queue import FakeQueue
+from nwx.steering.queue.url_sources import LeaseOptions, LeaseThread, QueueClient, queue_address
+from tests.unit.steering.queue.fake_queue import FakeQueue
 
 URL = {
     "url": "http://a.example/",
@@ -36,6 +37,9 @@ class _Handler(BaseHTTPRequestHandler):
             (self.command, self.path, self.headers.get("Authorization", ""), body)
         )
         self.send_response(self.server.status)
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(self.server.answer) + self.server.missing_bytes))
         self.end_headers()
         self.wfile.write(self.server.answer)
 
@@ -51,10 +55,12 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: list[tuple[str, str, str, bytes]] = []
-        self.status, self.answer = 200, b"{}"
+        self.status, self.answer, self.missing_bytes = 200, b"{}", 0
+        self.headers: dict[str, str] = {}
 
-    def say(self, answer: Any, status: int = 200) -> None:
-        self.status, self.answer = status, json.dumps(answer).encode()
+    def say(self, answer: Any, status: int = 200, **headers: str) -> None:
+        self.status, self.headers = status, headers
+        self.answer = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 
     @property
     def urls(self) -> QueueClient:
@@ -110,12 +116,21 @@ def test_a_queue_that_is_away_is_an_error() -> None:
         QueueClient("http://127.0.0.1:1").finish(["1-a"])
 
 
+def test_addresses() -> None:
+    assert queue_address("http://q.example:80") == "http://q.example:80/urls"
+    assert queue_address("https://q.example/a/urls/") == "https://q.example/a/urls"
+
+
 @pytest.mark.parametrize(
-    "address", ["127.0.0.1:80", "http://", "ftp://a.example", "http://a:b", "http://[a"]
+    "address",
+    [
+        *("q.example", "127.0.0.1:80", "ftp://q.example", "http://", "http://me:secret@q.example"),
+        *("http://q.example:99999", "http://a:b", "http://[q.example"),
+    ],
 )
 def test_what_is_no_address_is_told(address: str) -> None:
-    with pytest.raises(UsageError, match="not the address of a queue"):
-        QueueClient(address).lease(1, 60)
+    with pytest.raises(UsageError, match="the address of a queue"):
+        QueueClient(address)
 
 
 URLS = [f"http://a.example/{number}" for number in range(6)]
@@ -170,3 +185,78 @@ def test_an_end_while_the_queue_is_away_is_an_end() -> None:
     queue.away = True
     leases.stop()
     assert queue.released == []
+
+
+def send(queue: QueueClient) -> None:
+    with queue:
+        queue.put([UrlUpdate("http://a.example/", 0.5)], "me", [7])
+
+
+def test_updates_are_posted_with_token_sender_and_order(server: Server) -> None:
+    send(server.urls)
+    item = {"url": "http://a.example/", "priority": 0.5, "order": 7}
+    [(method, path, token, body)] = server.asked
+    assert (method, path, token) == ("POST", "/nwx/urls?sender=me", "Bearer secret")
+    assert json.loads(body) == [item]
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 507])
+def test_what_can_be_sent_later(server: Server, status: int) -> None:
+    server.say(b"busy", status, **{"Retry-After": "7"})
+    with pytest.raises(CrawlerUnavailableError, match=f"{status}: busy") as caught:
+        send(server.urls)
+    assert caught.value.retry_seconds == 7
+
+
+def test_a_refused_item(server: Server) -> None:
+    error = {"error": {"status": 400, "message": "item 0: no", "item": 0}}
+    server.say(error, 400)
+    with pytest.raises(CrawlerError, match="400: item 0: no") as caught:
+        send(server.urls)
+    assert caught.value.item == 0
+    assert not isinstance(caught.value, CrawlerUnavailableError)
+
+
+@pytest.mark.parametrize("body", [b"", b"[", b"[]", b'{"error": 7}', b"\xff" * 100_000])
+def test_odd_answers(server: Server, body: bytes) -> None:
+    server.say(body, 400)
+    with pytest.raises(CrawlerError) as caught:
+        send(server.urls)
+    assert len(str(caught.value)) < 700
+
+
+def test_a_wrong_token(server: Server) -> None:
+    server.say({}, 401)
+    with pytest.raises(CrawlerError, match="check the token"):
+        send(server.urls)
+
+
+def test_redirects_do_not_get_the_token(server: Server) -> None:
+    server.say(b"", 307, Location=f"{server.urls.address}/other")
+    with pytest.raises(CrawlerError, match="307"):
+        send(server.urls)
+    assert len(server.asked) == 1
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(server: Server) -> None:
+    server.missing_bytes = 10
+    with pytest.raises(CrawlerUnavailableError, match="no connection"):
+        send(server.urls)
+
+
+def test_a_pause_that_is_no_number_is_passed_over(server: Server) -> None:
+    server.say(b"busy", 503, **{"Retry-After": "\xb2"})
+    with pytest.raises(CrawlerUnavailableError) as caught:
+        send(server.urls)
+    assert caught.value.retry_seconds == 0
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(CrawlerUnavailableError, match="check that it runs"):
+        send(QueueClient("http://127.0.0.1:9"))
+
+
+def test_crawlers_load_it_without_msgspec() -> None:
+    blocked = "import sys; sys.modules['msgspec'] = None"
+    loaded = "import nwx.steering.queue.url_sources"
+    subprocess.run([sys.executable, "-c", f"{blocked}; {loaded}"], check=True)
