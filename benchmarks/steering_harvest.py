@@ -35,8 +35,7 @@ from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
 from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner, link_features
 from nwx.steering.analysis.page_view import PageView, page_view
-from nwx.steering.running.pages import StoredPages
-from nwx.steering.simulation.crawl_orders import (
+from nwx.steering.comparison.crawl_orders import (
     BLACKLISTED,
     UNSCORED,
     GraphPage,
@@ -45,7 +44,8 @@ from nwx.steering.simulation.crawl_orders import (
     breadth_first,
     oracle_order,
 )
-from nwx.steering.simulation.simulation import archived_web, seeds_within
+from nwx.steering.comparison.simulation import archived_web, seeds_within
+from nwx.steering.running.pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand

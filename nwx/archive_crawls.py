@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.steering.adapters.heritrix_feed import FeedCounts, FeedOptions
     from nwx.steering.comparison.comparison import CollectionComparison
     from nwx.steering.comparison.counts import CrawlHarvest
+    from nwx.steering.comparison.simulation import SimulationReport
     from nwx.steering.queue.due_urls import DueReport, DueUrl
     from nwx.steering.queue.queue_work import DeliveryReport, QueuedUpdates
     from nwx.steering.running.listener import SteeringListener
     from nwx.steering.running.options import SteeringOptions, SteeringReport
-    from nwx.steering.simulation.simulation import SimulationReport
     from nwx.steering.triples.archive_triples import TriplesReport
     from nwx.steering.triples.triple_store import TripleStore
 
@@ -275,8 +275,8 @@ class ArchiveCrawls(ArchiveWork):
         `spam_hosts` a file of hosts that are never followed.
         """
         from nwx.steering.analysis.link_classifier import read_spam_hosts
-        from nwx.steering.simulation.judgements import SimulationTruth, read_judged_pages
-        from nwx.steering.simulation.simulation import simulate
+        from nwx.steering.comparison.judgements import SimulationTruth, read_judged_pages
+        from nwx.steering.comparison.simulation import simulate
         from nwx.steering.specifications.specification_store import specification_at
 
         engine = self._seen()

@@ -16,7 +16,7 @@ from nwx.model import Batch, Capture
 from nwx.steering.comparison.comparison import RelevanceQuestion, compare
 from nwx.steering.comparison.comparison_json import comparison_json
 from nwx.steering.comparison.counts import ScoreTable
-from nwx.steering.simulation.simulation import archived_web
+from nwx.steering.comparison.simulation import archived_web
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     LinkRule,

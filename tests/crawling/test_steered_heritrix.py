@@ -17,8 +17,8 @@ from nwx.settings import Settings
 from nwx.steering.adapters.feed_state import FeedState
 from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixFeed
 from nwx.steering.adapters.heritrix_feed import HeritrixJob as JobFolder
+from nwx.steering.comparison.simulation import simulate
 from nwx.steering.queue.url_sources import ArchiveUrls
-from nwx.steering.simulation.simulation import simulate
 from nwx.steering.specifications.specification import CrawlSpecification
 from tests.cli.conftest import run_nwx
 from tests.crawling.heritrix.server import Heritrix, HeritrixJob, wait_until

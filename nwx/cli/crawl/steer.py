@@ -20,7 +20,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.steering.adapters.heritrix_feed import FeedCounts
-    from nwx.steering.simulation.simulation import SimulationReport
+    from nwx.steering.comparison.simulation import SimulationReport
 
 
 _CHART_WIDTH = 960

@@ -18,9 +18,9 @@ from nwx.steering.comparison.comparison import (
 )
 from nwx.steering.comparison.comparison_json import AGES, ages
 from nwx.steering.comparison.counts import SCORE_BINS, Overlap
+from nwx.steering.comparison.judgements import JudgedSample
 from nwx.steering.comparison.quality import QUALITY_BINS, QualityChanges, QualityComparison
-from nwx.steering.simulation.judgements import JudgedSample
-from nwx.steering.simulation.simulation import (
+from nwx.steering.comparison.simulation import (
     THRESHOLDS,
     SimulatedCrawl,
     SimulationReport,

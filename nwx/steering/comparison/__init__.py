@@ -1,1 +1,1 @@
-"""Comparison of two collections, or of one with its specification."""
+"""Comparison of two collections, of one with its specification, and of simulated crawls."""

@@ -3,13 +3,13 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import SourceError
-from nwx.steering.simulation.judgements import (
+from nwx.steering.comparison.judgements import (
     JudgedSample,
     SimulationTruth,
     precision_of,
     read_judged_pages,
 )
-from tests.unit.steering.simulation.graphs import graph
+from tests.unit.steering.comparison.graphs import graph
 
 
 def test_a_file_has_a_url_and_a_grade_a_line(tmp_path: Path) -> None:

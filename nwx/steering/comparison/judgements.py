@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nwx.errors import SourceError
 from nwx.steering.analysis.link_classifier import spam_host
-from nwx.steering.simulation.crawl_orders import PageGraph
+from nwx.steering.comparison.crawl_orders import PageGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import math
 from array import array
 from collections.abc import Mapping
 
-from nwx.steering.simulation.crawl_orders import GraphPage, PageGraph
+from nwx.steering.comparison.crawl_orders import GraphPage, PageGraph
 
 Links = Mapping[int, float]
 """The relevance of the link to each page; `math.nan` stands for None, a blacklisted link."""

@@ -15,8 +15,7 @@ from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.link_learner import LinkFeatures, LinkLearner, link_features
 from nwx.steering.analysis.page_view import PageView
-from nwx.steering.running.pages import StoredPages
-from nwx.steering.simulation.crawl_orders import (
+from nwx.steering.comparison.crawl_orders import (
     BLACKLISTED,
     UNSCORED,
     GraphPage,
@@ -25,7 +24,8 @@ from nwx.steering.simulation.crawl_orders import (
     breadth_first,
     oracle_order,
 )
-from nwx.steering.simulation.judgements import JudgedSample, SimulationTruth, precision_of
+from nwx.steering.comparison.judgements import JudgedSample, SimulationTruth, precision_of
+from nwx.steering.running.pages import StoredPages
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     LinkRule,

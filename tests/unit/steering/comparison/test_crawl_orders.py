@@ -2,7 +2,7 @@ from array import array
 from itertools import islice
 from random import Random
 
-from nwx.steering.simulation.crawl_orders import (
+from nwx.steering.comparison.crawl_orders import (
     GraphPage,
     PageGraph,
     best_first,
@@ -10,7 +10,7 @@ from nwx.steering.simulation.crawl_orders import (
     oracle_order,
 )
 from nwx.steering.specifications.specification import Limits
-from tests.unit.steering.simulation.graphs import BLACKLISTED, graph
+from tests.unit.steering.comparison.graphs import BLACKLISTED, graph
 
 
 def test_a_page_is_analysed_once() -> None:

@@ -15,7 +15,7 @@ from nwx.errors import UsageError
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Batch, Capture
 from nwx.settings import Settings
-from nwx.steering.simulation.simulation import ArchivedWeb, archived_web, seeds_within, simulate
+from nwx.steering.comparison.simulation import ArchivedWeb, archived_web, seeds_within, simulate
 from nwx.steering.specifications.specification import (
     Limits,
     LinkRule,

@@ -1,1 +1,0 @@
-"""Simulated crawls: an archive as the web, crawled in several orders."""
