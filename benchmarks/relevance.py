@@ -31,14 +31,14 @@ from nwx.cli.search.rankings import print_evaluations
 from nwx.engine.analyzer import tokens
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.evaluation.judgements import Judgement, qrels_of
-from nwx.evaluation.workbench import DEPTH, MeasureValues, evaluations, mean_estimate
 from nwx.importing import ImportOptions, import_files
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Document, SearchResult
 from nwx.query.question import MAX_LIMIT, Question
 from nwx.query.rankings import BUILT_IN, Ranking
 from nwx.query.tree import is_below_pages
+from nwx.searching.judgements import Judgement, qrels_of
+from nwx.searching.ranking_evaluation import DEPTH, MeasureValues, evaluations, mean_estimate
 from nwx.settings import Settings
 from nwx.warc.sources import expand
 

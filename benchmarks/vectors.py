@@ -27,9 +27,8 @@ from nwx import Archive
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.vector_index import cosines, quantised
 from nwx.model import Batch, Document, IndexName
+from nwx.searching.vectors import FEW_PASSAGES, build_vectors, kept_embedder
 from nwx.settings import Settings
-from nwx.vectors.build import build_vectors
-from nwx.vectors.questions import FEW_PASSAGES, kept_embedder
 from tests.conformance.archive import batch, page
 
 _Floats = npt.NDArray[np.float32]

@@ -43,8 +43,8 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.searching.differences import Difference
     from nwx.searching.documents import CaptureDate, ShownDocument, UrlVersion
     from nwx.searching.quotations import Quotation
+    from nwx.searching.sql import SqlLimits
     from nwx.searching.trends import DistinctiveWords
-    from nwx.sql.query import SqlLimits
 
 _NEWEST = "99991231235959"
 _NEAR = 50
@@ -388,7 +388,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         one that exceeds the limits.
         """
         from nwx.answers.sql_table import SqlTable
-        from nwx.sql.query import SqlAnswer, SqlLimits
+        from nwx.searching.sql import SqlAnswer, SqlLimits
 
         return SqlTable(lambda: SqlAnswer(self._seen(), query, limits or SqlLimits()))
 

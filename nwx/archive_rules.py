@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.access.rule_requests import RuleFileReport, UrlDecisions
     from nwx.engine.access.access_index import AccessChange
     from nwx.engine.access.rules import AccessRule
-    from nwx.evaluation.judgements import Judgement, JudgementIndex, Qrels
-    from nwx.evaluation.workbench import Agreement, Evaluation, Tuning
     from nwx.query.rankings import Ranking
+    from nwx.searching.judgements import Judgement, JudgementIndex, Qrels
+    from nwx.searching.ranking_evaluation import Agreement, Evaluation, Tuning
     from nwx.takedown.purge import Takedown
 
 
@@ -130,8 +130,8 @@ class ArchiveRules(ArchiveWork):
             )
 
     def _judgements(self) -> "JudgementIndex":
-        from nwx.evaluation.judgements import JudgementIndex
         from nwx.model import IndexName
+        from nwx.searching.judgements import JudgementIndex
 
         return JudgementIndex(self._whole().entry_store(IndexName.JUDGEMENTS))
 
@@ -161,7 +161,7 @@ class ArchiveRules(ArchiveWork):
 
     def add_judgements(self, judgements: "Iterable[tuple[str, str, int, str]]") -> int:
         """Store judgements, each a query, URL, grade and judge; return their number."""
-        from nwx.evaluation.judgements import Judgement
+        from nwx.searching.judgements import Judgement
 
         with self._writable():
             return self._judgements().add(Judgement(*one) for one in judgements)
@@ -186,7 +186,7 @@ class ArchiveRules(ArchiveWork):
 
         Hits that this judge has already judged are left out unless `again`.
         """
-        from nwx.evaluation.workbench import pooled
+        from nwx.searching.ranking_evaluation import pooled
 
         chosen = [self.ranking(one) for one in rankings or ("default", "older")]
         hits = pooled(self._first_hits, query, chosen)
@@ -195,13 +195,13 @@ class ArchiveRules(ArchiveWork):
 
     def agreement(self) -> "list[Agreement]":
         """Return the agreement (Cohen's kappa) of each two judges on what both judged."""
-        from nwx.evaluation.workbench import agreements
+        from nwx.searching.ranking_evaluation import agreements
 
         return agreements(self.judgements())
 
     def qrels(self, path: str | PathLike[str] = "") -> "Qrels":
         """Return the grades by query and urlkey, from a file or the archive's judgements."""
-        from nwx.evaluation.judgements import qrels_of, read_judgements
+        from nwx.searching.judgements import qrels_of, read_judgements
 
         return qrels_of(read_judgements(Path(path)) if path else self.judgements())
 
@@ -223,7 +223,7 @@ class ArchiveRules(ArchiveWork):
         runs: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     ) -> "tuple[list[Evaluation], Mapping[str, Mapping[str, Sequence[str]]]]":
         """Return the evaluations of `evaluate`, and the results by ranking and query."""
-        from nwx.evaluation.workbench import compared
+        from nwx.searching.ranking_evaluation import compared
 
         names = rankings or ("default", "older")
         chosen = [self.ranking(one) for one in names]
@@ -235,7 +235,7 @@ class ArchiveRules(ArchiveWork):
         qrels: "Qrels | None" = None,
     ) -> "Tuning":  # fmt: skip
         """Search for better weights; store them as `save` if they gain on held-out queries."""
-        from nwx.evaluation.workbench import tune
+        from nwx.searching.ranking_evaluation import tune
 
         grades = self.qrels() if qrels is None else qrels
         found = tune(self._first_hits, grades, self.ranking(ranking), measure)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.importing import ImportReport
     from nwx.links.build import InlinkBuildReport
     from nwx.pictures.build import PictureBuildReport
-    from nwx.vectors.build import VectorBuildReport
+    from nwx.searching.vectors import VectorBuildReport
 
     BuildReport = FacetBuildReport | InlinkBuildReport | PictureBuildReport | VectorBuildReport
 
@@ -234,7 +234,7 @@ class ArchiveWork:
 
             return not is_current(engine)
         if name == "vectors":
-            from nwx.vectors.build import has_current_vectors
+            from nwx.searching.vectors import has_current_vectors
 
             return not has_current_vectors(engine)
         store = engine.facet_store() if name == "facets" else engine.inlink_index()
@@ -274,7 +274,7 @@ class ArchiveWork:
             return build_pictures(engine, workers=workers, anew=anew, progress=progress)
 
     def _build_vectors(self, progress: ShowProgress, *, anew: bool) -> "VectorBuildReport":
-        from nwx.vectors.build import build_vectors
+        from nwx.searching.vectors import build_vectors
 
         self._whole()
         with self._writable() as engine:

@@ -93,7 +93,7 @@ class Hits(ResultTable[Hit]):
         if question.by is SearchBy.WORDS:
             return self._engine().search(question)
         # Imported here: most archives have no vectors, and this loads NumPy.
-        from nwx.vectors.questions import search_by_meaning
+        from nwx.searching.vectors import search_by_meaning
 
         return search_by_meaning(self._engine(), question, self._embedder)
 

@@ -12,7 +12,7 @@ from nwx.bulk.whole_files import parquet_bytes, whole_file
 if TYPE_CHECKING:
     import polars as pl
 
-    from nwx.sql.query import SqlAnswer
+    from nwx.searching.sql import SqlAnswer
 
 Row = list[Any]
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")

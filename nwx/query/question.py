@@ -85,7 +85,7 @@ class Question:
     FACET_FIELDS to accepted values (any of them). Dates are written 2010, 2010-03, … or as 14
     digits; both are inclusive. `facets` are named like filters; each is counted without its own
     filter (see `DocumentQuery.without`). `hidden` documents and dates are treated as missing.
-    Engines search by words; `nwx.vectors.questions` answers searches `by` meaning. With
+    Engines search by words; `nwx.searching.vectors` answers searches `by` meaning. With
     `most_words`, documents with most of the words are returned if none has all.
     """
 

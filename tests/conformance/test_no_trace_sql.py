@@ -11,7 +11,7 @@ import pytest
 from nwx.access.restricted_engine import restricted_to
 from nwx.engine.access.rules import EVERYBODY
 from nwx.engine.base import Engine
-from nwx.sql.query import SQL_TABLES, all_columns, table_frames, view_statements
+from nwx.searching.sql import SQL_TABLES, all_columns, table_frames, view_statements
 from tests.conformance.planted import HIDDEN_COLLECTION, PLANTED, SECRET, planted_pair
 
 ABOVE_ENGINES = True

@@ -8,7 +8,7 @@ import pytest
 from nwx.archive import Archive
 from nwx.engine.base import Engine
 from nwx.errors import NotBuiltError, NwxError
-from nwx.sql.query import SQL_TABLES, SqlLimits, all_columns
+from nwx.searching.sql import SQL_TABLES, SqlLimits, all_columns
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import new_archive
 from tests.warcs import Page, html, write_warc

@@ -19,8 +19,7 @@ from nwx.engine.indices.vector_index import DocumentPassages, quantised
 from nwx.engine.search_server.entries.vector_index import ServerVectorIndex, _codes
 from nwx.errors import UsageError
 from nwx.model import Document, Hit, IndexName, SearchResult
-from nwx.vectors import questions
-from nwx.vectors.build import VectorBuildReport, build_vectors, has_current_vectors
+from nwx.searching.vectors import VectorBuildReport, build_vectors, has_current_vectors
 from tests import embedder
 from tests.conformance.archive import also, batch, page, settings_of
 from tests.conformance.engines import Opener
@@ -99,9 +98,9 @@ def test_other_words_of_the_meaning_are_found(built: Engine) -> None:
 def test_filters_and_dates_leave_the_nearest_of_the_rest(
     built: Engine, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(questions, "FEW_PASSAGES", few)
+    monkeypatch.setattr("nwx.searching.vectors.FEW_PASSAGES", few)
     for most in (5_000, 5):
-        monkeypatch.setattr(questions, "_MOST_COMPARED", most)
+        monkeypatch.setattr("nwx.searching.vectors._MOST_COMPARED", most)
         host = [one for one in PAGES if one.capture.host == "site3.example"]
         found = search(built, "automobile", host="site3.example", limit=50)
         assert urls(found) == [one.capture.url for one in expected("automobile", host)]
@@ -263,7 +262,7 @@ def pair(open_archive: Opener, open_another: Opener) -> Iterator[tuple[Engine, E
 def test_answers_tell_nothing_of_what_is_hidden(
     pair: tuple[Engine, Engine], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(questions, "FEW_PASSAGES", few)
+    monkeypatch.setattr("nwx.searching.vectors.FEW_PASSAGES", few)
     chance = Random(few)
     for _ in range(8):
         words = [chance.choice(" ".join(TOPICS).split()), *chance.sample(OTHERS, 2)]

@@ -7,8 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine, open_engine
+from nwx.searching.vectors import build_vectors
 from nwx.settings import Settings
-from nwx.vectors.build import build_vectors
 from tests.conformance.test_vectors import BATCHES, COMMAND
 from webapp import create_app
 

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 
 from nwx.engine.access.rules import Role
 from nwx.errors import UsageError
-from nwx.evaluation.judgements import GRADES, LONGEST_JUDGED_QUERY
+from nwx.searching.judgements import GRADES, LONGEST_JUDGED_QUERY
 from webapp.crawls.page import check_sender
 from webapp.login_page import has_role, needs_role
 from webapp.site import parameters

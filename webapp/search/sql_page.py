@@ -15,7 +15,7 @@ from nwx.bulk.whole_files import parquet_bytes
 from nwx.charts import specs
 from nwx.charts.fields import Field, FieldKind, Spec, drawable
 from nwx.errors import NotBuiltError, QueryError, QuestionTimeoutError
-from nwx.sql.query import SqlLimits, all_columns
+from nwx.searching.sql import SqlLimits, all_columns
 from nwx.values.records import csv_line
 from webapp.explore.charts import asked_picture, picture_width
 from webapp.explore.page import chart_values

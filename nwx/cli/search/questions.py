@@ -216,7 +216,7 @@ def sql_command(
     The tables are captures, documents, links, hosts and pictures; `DESCRIBE captures`
     lists the columns. A table prints the first 1,000 rows.
     """
-    from nwx.sql.query import SqlLimits
+    from nwx.searching.sql import SqlLimits
 
     check_one_form(csv=as_csv, json=as_json, parquet=parquet is not None)
     if (query is None) == (file is None):

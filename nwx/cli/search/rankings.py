@@ -15,9 +15,9 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.archive import Archive
-    from nwx.evaluation.judgements import Qrels
-    from nwx.evaluation.workbench import Evaluation, MeanEstimate
     from nwx.model import Hit
+    from nwx.searching.judgements import Qrels
+    from nwx.searching.ranking_evaluation import Evaluation, MeanEstimate
 
 _RANKINGS = option.repeated(
     "--ranking", "NAME", "A ranking; may be repeated.  [default: default, older]", into="names"
@@ -91,7 +91,7 @@ def judge_command(
     are stored in the archive and can also be judged on the page /judge. Keys: 0 not
     relevant, 1 on topic, 2 good, 3 exact; s skips, n goes to the next query, q quits.
     """
-    from nwx.evaluation.judgements import qrels_lines, qrels_of, read_judgements, read_queries
+    from nwx.searching.judgements import qrels_lines, qrels_of, read_judgements, read_queries
 
     with opened_archive(settings) as archive:
         if load:
@@ -179,7 +179,7 @@ def evaluate_command(
     95 % confidence interval (bootstrapped over queries), and the changes from the first
     ranking.
     """
-    from nwx.evaluation.judgements import read_run, run_lines
+    from nwx.searching.judgements import read_run, run_lines
 
     with opened_archive(settings) as archive:
         others = {Path(one).stem: read_run(Path(one)) for one in runs}

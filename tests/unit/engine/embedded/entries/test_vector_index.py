@@ -14,8 +14,8 @@ from nwx.engine.embedded.entries.vector_index import codes_of, nearest_codes, si
 from nwx.engine.indices.vector_index import DocumentPassages, cosines, quantised
 from nwx.errors import EngineError
 from nwx.model import IndexName
+from nwx.searching.vectors import has_current_vectors
 from nwx.settings import Settings
-from nwx.vectors.build import has_current_vectors
 
 OLDER = """
 CREATE TABLE documents (first INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE,

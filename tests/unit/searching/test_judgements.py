@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import UsageError
-from nwx.evaluation.judgements import (
+from nwx.searching.judgements import (
     Judgement,
     qrels_lines,
     qrels_of,

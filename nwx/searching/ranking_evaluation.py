@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nwx.errors import UsageError
-from nwx.evaluation.judgements import GRADES, Judgement, Qrels, distinct_urls, url_of
 from nwx.model import Hit
 from nwx.query.rankings import DEFAULT, Ranking, ranking_of
+from nwx.searching.judgements import GRADES, Judgement, Qrels, distinct_urls, url_of
 
 MeasureValues = npt.NDArray[np.float64]
 MEASURES = ("nDCG@10", "MRR", "P@1", "recall@100")

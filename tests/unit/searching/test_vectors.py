@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nwx.vectors.build import passage_spans
+from nwx.searching.vectors import passage_spans
 
 
 @given(st.text(alphabet="ab \n", max_size=3_000), st.integers(1, 30))

@@ -22,7 +22,7 @@ from nwx.errors import ErrorText, QueryError, QuestionTimeoutError, UsageError
 from nwx.links.archive_links import ArchiveLinks
 from nwx.mappings import OTHER_FIELDS, enriched_fields
 from nwx.model import IndexName
-from nwx.sql import serve_sql
+from nwx.searching import serve_sql
 from nwx.values.urls import url_parts
 
 _TEXT, _TIME, _NUMBER, _TEXTS = "VARCHAR", "TIMESTAMP", "BIGINT", "VARCHAR[]"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nwx.errors import SourceError
-from nwx.vectors.embedders import Embedder
+from nwx.searching.embedders import Embedder
 from tests import embedder as made_embedder
 
 COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(made_embedder.__file__)}"

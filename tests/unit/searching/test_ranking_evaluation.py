@@ -5,8 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from nwx.errors import UsageError
-from nwx.evaluation.judgements import Judgement
-from nwx.evaluation.workbench import (
+from nwx.model import Hit
+from nwx.query.rankings import DEFAULT, Ranking
+from nwx.searching.judgements import Judgement
+from nwx.searching.ranking_evaluation import (
     agreements,
     evaluations,
     matrix,
@@ -16,8 +18,6 @@ from nwx.evaluation.workbench import (
     results_of,
     tune,
 )
-from nwx.model import Hit
-from nwx.query.rankings import DEFAULT, Ranking
 
 QUERIES = {f"query {n}": {f"com,good)/{n}": 3} for n in range(40)}
 
@@ -47,7 +47,7 @@ def test_weights_that_gain_are_found() -> None:
 
 def test_weights_that_gain_by_chance_do_not_gain_on_queries_held_out() -> None:
     def lucky(query: str, ranking: Ranking, limit: int) -> Sequence[Hit]:
-        from nwx.evaluation.workbench import is_held_out
+        from nwx.searching.ranking_evaluation import is_held_out
 
         found = search(query, Ranking(url=4.0), limit)
         better = ranking.title == 6

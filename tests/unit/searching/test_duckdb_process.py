@@ -13,8 +13,8 @@ import pytest
 
 from nwx.archive import Archive
 from nwx.errors import QueryError, QuestionTimeoutError
+from nwx.searching.sql import SQL_TABLES, SqlLimits, view_statements
 from nwx.settings import Settings
-from nwx.sql.query import SQL_TABLES, SqlLimits, view_statements
 
 _MIB = 1 << 20
 FEW = SqlLimits(seconds=20, rows=1_000, bytes=_MIB, memory_bytes=128 * _MIB, disk_bytes=64 * _MIB)
@@ -86,7 +86,7 @@ OUTSIDE = [
 
 SCRIPT = """
 import json, pathlib, sys
-from nwx.sql import duckdb_process
+from nwx.searching import duckdb_process
 for query in json.load(sys.stdin):
     task = json.loads(sys.argv[1]) | {"query": query}
     pathlib.Path("rows.duckdb").unlink(missing_ok=True)

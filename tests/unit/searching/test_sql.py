@@ -12,8 +12,8 @@ from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.errors import NwxError
 from nwx.mappings import properties
 from nwx.model import IndexName
+from nwx.searching.sql import SQL_TABLES, SqlLimits
 from nwx.settings import Settings
-from nwx.sql.query import SQL_TABLES, SqlLimits
 
 _MIB = 1 << 20
 FEW = SqlLimits(seconds=20, rows=1_000, bytes=_MIB, memory_bytes=128 * _MIB, disk_bytes=64 * _MIB)

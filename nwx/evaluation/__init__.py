@@ -1,1 +1,0 @@
-"""Judgements of results, evaluation of rankings by them, and tuning of weights."""

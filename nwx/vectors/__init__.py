@@ -1,1 +1,0 @@
-"""Search by meaning: passages of documents, their vectors, and searches of them."""
