@@ -44,8 +44,7 @@ from nwx.query.question import Question
 from nwx.values.urlkeys import urlkey, with_scheme
 
 if TYPE_CHECKING:
-    from nwx.engine.indices.vector_index import VectorIndex
-    from nwx.engine.near_search import NearPassages
+    from nwx.engine.indices.vector_index import NearPassages, VectorIndex
     from nwx.model import SearchResult
     from nwx.query.question import Question
 

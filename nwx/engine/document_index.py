@@ -13,8 +13,7 @@ from nwx.errors import QueryError, QuestionTimeoutError, UsageError, WindowError
 from nwx.model import MAIN_DATES, Collapse, Dates, Document, Hit, NamedDates, SearchResult
 
 if TYPE_CHECKING:
-    from nwx.engine.indices.vector_index import VectorIndex
-    from nwx.engine.near_search import NearPassages
+    from nwx.engine.indices.vector_index import NearPassages, VectorIndex
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint
 

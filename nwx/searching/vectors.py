@@ -15,11 +15,13 @@ from nwx.engine.entries import id_of
 from nwx.engine.indices.vector_index import (
     DocumentPassages,
     FoundPassage,
+    Nearest,
+    NearPassages,
     VectorIndex,
     Vectors,
+    bare_question,
     quantised,
 )
-from nwx.engine.near_search import Nearest, NearPassages, bare_question
 from nwx.errors import StaleMarkError, UsageError
 from nwx.keys import makes_document
 from nwx.model import Capture, Document, IndexName, SearchResult

@@ -12,9 +12,9 @@ import pytest
 
 from nwx import Archive
 from nwx.access.restricted_engine import restricted_to
-from nwx.engine import near_search
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
+from nwx.engine.indices import vector_index
 from nwx.engine.indices.vector_index import DocumentPassages, quantised
 from nwx.engine.search_server.entries.vector_index import ServerVectorIndex, _codes
 from nwx.errors import UsageError
@@ -86,7 +86,7 @@ def test_other_words_of_the_meaning_are_found(built: Engine) -> None:
     for query in ("automobile", "tempest word7", "choir"):
         found = search(built, query, limit=20)
         assert urls(found) == [one.capture.url for one in expected(query, PAGES)[:20]]
-        assert found.total.value == near_search.NEAREST
+        assert found.total.value == vector_index.NEAREST
         contents = {one.capture.url: one.extract.content for one in PAGES}
         assert all(hit.snippet[0][0] == contents[hit.url] for hit in found.hits)
     assert not urls(search(built, "lorry", by="words"))
@@ -117,7 +117,7 @@ def test_filters_and_dates_leave_the_nearest_of_the_rest(
 def test_words_and_meaning_are_fused_by_rank(
     built: Engine, nearest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near_search, "NEAREST", nearest)
+    monkeypatch.setattr(vector_index, "NEAREST", nearest)
     query = "car OR ship OR word3"
     words = urls(search(built, query, by="words", limit=200))
     near = urls(search(built, query, limit=200))

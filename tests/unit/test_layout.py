@@ -38,7 +38,6 @@ CROWDED = {"nwx": "the spine: an Archive, its parts by area, and what all module
 
 TESTED_ELSEWHERE = {
     "nwx/searching/page_changes.py": "tests/conformance/test_page_changes.py",
-    "nwx/engine/near_search.py": "tests/conformance/test_vectors.py",
     "nwx/exports/archive_inputs.py": "tests/cli/test_export_extracts.py",
     "nwx/exports/derivatives.py": "tests/cli/test_export_extracts.py",
     "nwx/exports/file_exports.py": "tests/cli/test_export_extracts.py",

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nwx.engine.embedded.documents.view import ArchiveViews
     from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
     from nwx.engine.embedded.writer import ArchiveWriter, EmbeddedPurger
-    from nwx.engine.near_search import NearPassages
+    from nwx.engine.indices.vector_index import NearPassages
     from nwx.model import Hit, NamedDates, SearchResult
     from nwx.query.question import Question
     from nwx.values.timestamps import Period, TrendPoint

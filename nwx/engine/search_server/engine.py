@@ -54,7 +54,7 @@ from nwx.settings import RankingSettings, ServerSettings
 from nwx.values.timestamps import Period, TrendPoint
 
 if TYPE_CHECKING:
-    from nwx.engine.near_search import NearPassages
+    from nwx.engine.indices.vector_index import NearPassages
     from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
     from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
 

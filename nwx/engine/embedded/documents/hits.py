@@ -13,8 +13,7 @@ from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.linked_search import NO_LINKS, HitLinks
 from nwx.engine.entries import IndexEntry, hit_from_entry
-from nwx.engine.indices.vector_index import FoundPassage
-from nwx.engine.near_search import ShownPassage
+from nwx.engine.indices.vector_index import FoundPassage, ShownPassage
 from nwx.engine.snippets import Highlighter, Piece
 from nwx.model import Hit
 

@@ -7,7 +7,6 @@ from typing import cast
 
 import numpy as np
 
-from nwx.engine import near_search
 from nwx.engine.embedded.documents.counts import read_facets
 from nwx.engine.embedded.documents.found import FoundDocuments, documents_found
 from nwx.engine.embedded.documents.hits import read_hits
@@ -18,8 +17,8 @@ from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.entries.vector_index import FoundPassages
 from nwx.engine.embedded.linked_search import LinkedSearch
-from nwx.engine.indices.vector_index import FoundPassage
-from nwx.engine.near_search import NearPassages
+from nwx.engine.indices import vector_index
+from nwx.engine.indices.vector_index import FoundPassage, NearPassages
 from nwx.model import SearchResult, Total
 from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
@@ -37,7 +36,7 @@ def near_documents(
     Only the documents of the shown page are read.
     """
     found = _NearSearch(view, links, question, cast(FoundPassages, near.first()))
-    while len(found.nums) < near_search.NEAREST:
+    while len(found.nums) < vector_index.NEAREST:
         further = near.further()
         if further is None:
             break
@@ -76,7 +75,7 @@ class _NearSearch:
         order = np.lexsort((columns.id_start[nums], -columns.newest[nums], -scores))
         keys = self._keys(nums[order].tolist())
         first = dict(zip(reversed(keys), reversed(nums[order].tolist()), strict=True))
-        return [first[key] for key in dict.fromkeys(keys)][: near_search.NEAREST]
+        return [first[key] for key in dict.fromkeys(keys)][: vector_index.NEAREST]
 
     def _passages(self, nums: Iterable[int]) -> dict[int, FoundPassage]:
         """Return the passages of hits, by number."""
@@ -93,14 +92,14 @@ class _NearSearch:
         asked, columns = self._question, self._view.columns
         plan = self._plan
         found = documents_found(self._view, plan, self._links)
-        most = max(near_search.NEAREST, plan.wanted)
+        most = max(vector_index.NEAREST, plan.wanted)
         first = replace(plan, question=replace(asked, offset=0, limit=most))
         by_words = first_hits(self._view, first, found, self._links, self._folds)
         near = dict(zip(self._keys(self.nums), self.nums, strict=True))
         words = dict(zip(self._keys([one.num for one in by_words]), by_words, strict=True))
         nums = near | {key: one.num for key, one in words.items()}
         order = dict(zip(nums, columns.id_start[list(nums.values())].tolist(), strict=True))
-        ranked, scores = near_search.fused(list(words), list(near), order.__getitem__)
+        ranked, scores = vector_index.fused(list(words), list(near), order.__getitem__)
         page = []
         for key in ranked[asked.offset : plan.wanted]:
             one = words.get(key) or OrderedHits(near[key], 0.0)

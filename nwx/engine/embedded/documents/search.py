@@ -41,9 +41,9 @@ from nwx.engine.embedded.linked_search import (
     LinkedSearch,
     rank_weights,
 )
+from nwx.engine.indices.vector_index import NearPassages
 from nwx.engine.inlinks.anchor_scores import FACTOR_WINDOW
 from nwx.engine.inlinks.anchor_table import AnchorBlobs
-from nwx.engine.near_search import NearPassages
 from nwx.model import Hit, SearchResult, Sort, Total
 from nwx.query.question import BY_SCORE, DateCondition, Question, loosened
 from nwx.query.tree import BELOW_PAGES

@@ -10,10 +10,16 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from nwx.engine import near_search
 from nwx.engine.document_index import check_window, together
-from nwx.engine.indices.vector_index import FoundPassage, NearestPassages, Vectors
-from nwx.engine.near_search import NearPassages, ShownPassage, fused
+from nwx.engine.indices import vector_index
+from nwx.engine.indices.vector_index import (
+    FoundPassage,
+    NearestPassages,
+    NearPassages,
+    ShownPassage,
+    Vectors,
+    fused,
+)
 from nwx.engine.search_server.documents.aggregations import FOLDS
 from nwx.engine.search_server.documents.join import Resolved
 from nwx.engine.search_server.documents.search import SearchingByWords, ServerPlan, page_body
@@ -121,7 +127,7 @@ class Searching(SearchingByWords):
         read = _Read()
         shown = slice(asked.offset, asked.offset + asked.limit)
         # The likely page: exact if each URL has one version and filters drop none.
-        nearest = [one.document for one in first[: near_search.NEAREST]]
+        nearest = [one.document for one in first[: vector_index.NEAREST]]
         ahead = fused([one.id for one in words.hits], nearest, str)[0][shown]
         every, passages = self._near(asked, first, near, (read, ahead))
         listed, by_words = _first_near(every, passages), words.by_fold
@@ -151,7 +157,7 @@ class Searching(SearchingByWords):
         self, asked: Question, near: NearPassages, vectors: ServerVectorIndex
     ) -> tuple[_Listed, Sequence[FoundPassage]]:
         """Return the first hits by words and the nearest passages, in one request."""
-        most = max(near_search.NEAREST, asked.offset + asked.limit)
+        most = max(vector_index.NEAREST, asked.offset + asked.limit)
         plain = replace(asked, by=SearchBy.WORDS, offset=0, limit=most)
         listed: list[_Listed] = []
 
@@ -201,7 +207,7 @@ class Searching(SearchingByWords):
         The documents with the ids in `ahead` are read in the same request.
         """
         found = self._among(asked, passages, facets, ahead)
-        while len(found.by_fold) < near_search.NEAREST:
+        while len(found.by_fold) < vector_index.NEAREST:
             further = near.further()
             if further is None:
                 break
@@ -310,7 +316,7 @@ def _first_near(every: _Listed, passages: Mapping[str, FoundPassage]) -> dict[in
     """Return the nearest documents by fold, one each."""
     scored = (one._replace(score=passages[one.id].score) for one in every.hits)
     ranked = replace(every, hits=sorted(scored, key=lambda one: -one.score)).by_fold
-    return dict(islice(ranked.items(), near_search.NEAREST))
+    return dict(islice(ranked.items(), vector_index.NEAREST))
 
 
 def _listed_hit(hit: Body, fold: str, score: float) -> _ListedHit:

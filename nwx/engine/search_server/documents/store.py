@@ -11,7 +11,7 @@ from nwx.engine.entries import (
     document_from_entry,
     hit_from_entry,
 )
-from nwx.engine.near_search import ShownPassage
+from nwx.engine.indices.vector_index import ShownPassage
 from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts
