@@ -13,8 +13,7 @@ from nwx.bulk.progress import batches
 from nwx.data_classes import dataclass
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.order import OrderedHits, by_date
-from nwx.engine.embedded.documents.scored import are_among
+from nwx.engine.embedded.documents.order import OrderedHits, are_among, by_date
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.inlinks.anchor_scores import (

@@ -13,8 +13,7 @@ from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
 from nwx.engine.embedded.documents.counts import NarrowedNumbers, narrow_facets
-from nwx.engine.embedded.documents.plan import SearchPlan, without_joined
-from nwx.engine.embedded.documents.scored import (
+from nwx.engine.embedded.documents.order import (
     MOST_SCORED,
     ScoredDocuments,
     are_among,
@@ -22,6 +21,7 @@ from nwx.engine.embedded.documents.scored import (
     query_among,
     read_scores,
 )
+from nwx.engine.embedded.documents.plan import SearchPlan, without_joined
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.documents.word_sets import Terms, are_near, near_candidates

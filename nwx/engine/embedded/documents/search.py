@@ -21,17 +21,15 @@ from nwx.engine.embedded.documents.hits import hit_of, read_hits
 from nwx.engine.embedded.documents.order import (
     OrderedHits,
     Step,
+    are_among,
     best_chosen,
     by_date,
     by_score,
     firsts,
+    scored_among,
     steps,
 )
 from nwx.engine.embedded.documents.plan import SearchPlan, plan_search
-from nwx.engine.embedded.documents.scored import (
-    are_among,
-    scored_among,
-)
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
 from nwx.engine.embedded.documents.word_sets import similar_words
