@@ -1,7 +1,7 @@
-"""The documents found for a plan, by tantivy, columns and links."""
+"""The plan of a question, made before any look-up, and the documents found for it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,6 @@ from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
-from nwx.engine.embedded.documents.counts import NarrowedNumbers, narrow_facets
 from nwx.engine.embedded.documents.order import (
     MOST_SCORED,
     ScoredDocuments,
@@ -21,14 +20,146 @@ from nwx.engine.embedded.documents.order import (
     query_among,
     read_scores,
 )
-from nwx.engine.embedded.documents.plan import SearchPlan, without_joined
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.documents.word_sets import Terms, are_near, near_candidates
 from nwx.engine.embedded.linked_search import LinkedSearch, joined
 from nwx.engine.inlinks.anchor_scores import FoundTargets
-from nwx.query.question import range_condition
-from nwx.query.tree import All, Bool, DateRange, Leaf
+from nwx.query.fields import JOINED_FIELDS
+from nwx.query.question import (
+    DateCondition,
+    DocumentQuery,
+    Question,
+    facet_fields,
+    range_condition,
+    resolve,
+)
+from nwx.query.tree import All, Bool, DateRange, Leaf, Node, has_scores
+
+DATED_FACETS = ("collection", "year")
+"""The facets computed from all dates of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedLeaf:
+    """A leaf on dates or links that all documents of a query must, or must not, meet."""
+
+    leaf: DateRange | Leaf
+    wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """A question split by the component that answers each part.
+
+    tantivy answers `text`; columns of dates and links determine which documents meet `joined`,
+    `filters` and `dates`. The facets `apart` are counted without their own filter: `other_dates`
+    has the rest of `dates` for each of them computed from dates. `tree` is the whole query.
+    """
+
+    question: Question
+    tree: Node
+    text: Node
+    joined: tuple[JoinedLeaf, ...]
+    filters: Mapping[str, tuple[str, ...]]
+    dates: DateCondition | None
+    facets: tuple[str, ...]
+    apart: tuple[str, ...]
+    other_dates: Mapping[str, DateCondition | None]
+    is_scored: bool
+    pages_first: bool
+    bonus: tuple[Node, ...]
+
+    @property
+    def wanted(self) -> int:
+        """The number of hits up to the end of the page."""
+        return self.question.offset + self.question.limit
+
+
+def plan_search(question: Question) -> SearchPlan:
+    """Return the plan of a question. Raises the errors of `resolve` and `facet_fields`."""
+    facets = facet_fields(question)
+    query = resolve(question)
+    text, joined = without_joined(query.tree)
+    apart = tuple(facet for facet in facets if query.filters_facet(facet))
+    return SearchPlan(
+        question=question,
+        tree=query.tree,
+        text=text,
+        joined=joined,
+        filters={name: some for name, some in query.filters.items() if name not in DATED_FACETS},
+        dates=query.date_condition(),
+        facets=facets,
+        apart=apart,
+        other_dates=_other_dates(query, apart),
+        is_scored=has_scores(text),
+        pages_first=query.pages_first,
+        bonus=query.bonus,
+    )
+
+
+def _other_dates(
+    query: DocumentQuery, apart: tuple[str, ...]
+) -> Mapping[str, DateCondition | None]:
+    dated = (facet for facet in apart if facet in DATED_FACETS)
+    return {facet: query.without(facet).date_condition() for facet in dated}
+
+
+def without_joined(node: Node) -> tuple[Node, tuple[JoinedLeaf, ...]]:
+    """Split off the leaves on dates and links that the whole query must (not) meet; return both."""
+    if _is_joined(node):
+        return All(), (JoinedLeaf(node),)  # type: ignore[arg-type]
+    if not isinstance(node, Bool):
+        return node, ()
+    must = [without_joined(part) for part in node.must]
+    joined = [one for _, found in must for one in found]
+    joined += [JoinedLeaf(part, wanted=False) for part in node.must_not if _is_joined(part)]  # type: ignore[arg-type]
+    if not joined:
+        return node, ()
+    kept = tuple(part for part, found in must if not (found and isinstance(part, All)))
+    must_not = tuple(part for part in node.must_not if not _is_joined(part))
+    if not kept and not node.should and not must_not:
+        return All(), tuple(joined)
+    # All keeps `should` optional, as it was next to a `must`.
+    return Bool(kept or ((All(),) if node.must else ()), node.should, must_not), tuple(joined)
+
+
+def _is_joined(node: Node) -> bool:
+    return isinstance(node, DateRange) or getattr(node, "field", "") in JOINED_FIELDS
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowedNumbers:
+    """The documents that meet all filters, and those to count for each filtered facet."""
+
+    nums: Ints
+    by_facet: Mapping[str, Ints] = field(default_factory=dict)
+
+
+def narrow_facets(
+    columns: DocumentColumns, nums: Ints, plan: SearchPlan, dated: Bools | None
+) -> NarrowedNumbers:
+    """Return the documents that meet dates and filters, overall and per filtered facet.
+
+    `dated` marks the documents that meet the question's dates, if it has any. A facet with a filter
+    gets the documents that meet all filters but its own. Each filter is evaluated once, by counting
+    the filters that a document does not meet.
+    """
+    in_dates = True if dated is None else dated[nums]
+    unmet = {
+        facet: (~columns.has_value(facet, plan.filters[facet], nums)).astype(np.uint8)
+        for facet in plan.apart
+        if facet in plan.filters
+    }
+    sums = np.zeros(len(nums), dtype=np.uint8)
+    for one in unmet.values():
+        sums += one
+    by_facet = {facet: nums[(sums == one) & in_dates] for facet, one in unmet.items()}
+    meets_own = sums == 0
+    for facet, condition in plan.other_dates.items():
+        other = True if condition is None else columns.seen_in(condition)[nums]
+        by_facet[facet] = nums[meets_own & other]
+    return NarrowedNumbers(nums[meets_own & in_dates], by_facet)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from nwx.bulk.resources import exceeded_limit, full_temporary_folder
 from nwx.engine.base import Migration, pending_migrations
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.embedded import EmbeddedEngine, folder
-from nwx.engine.embedded.documents import counts
+from nwx.engine.embedded.documents import results
 from nwx.engine.embedded.documents.tantivy_index import tantivy_errors
 from nwx.engine.embedded.folder import (
     MIGRATIONS,
@@ -38,8 +38,8 @@ def test_an_error_of_our_own_is_not_taken_for_damage(
         engine.write(batch(page(1)))
         engine.refresh()
         # A module with the name `tantivy` in its namespace.
-        monkeypatch.setattr(counts, "tantivy", object(), raising=False)
-        monkeypatch.setattr(counts, "_most_frequent", lambda *_: int("not a number"))
+        monkeypatch.setattr(results, "tantivy", object(), raising=False)
+        monkeypatch.setattr(results, "_most_frequent", lambda *_: int("not a number"))
         with pytest.raises(ValueError, match="invalid literal"):
             engine.search(Question(facets=("domain",)))
 

@@ -11,7 +11,7 @@ import pytest
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.documents import found, order, view
-from nwx.engine.embedded.documents.plan import without_joined
+from nwx.engine.embedded.documents.found import without_joined
 from nwx.engine.snippets import Highlighter
 from nwx.keys import document_key
 from nwx.model import Batch, Collapse, Dates, Document, IndexName, Sort

@@ -1,16 +1,24 @@
-"""Facets of a result, counted on the columns."""
+"""The parts of a result: its hits, read by number, and its facets, counted on the columns."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from types import MappingProxyType
 
 import numpy as np
 
-from nwx.data_classes import dataclass
-from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
-from nwx.engine.embedded.documents.plan import DATED_FACETS, SearchPlan
+from nwx.engine.document_index import current_work
+from nwx.engine.embedded.documents import tantivy_index
+from nwx.engine.embedded.documents.columns import DocumentColumns
+from nwx.engine.embedded.documents.found import DATED_FACETS, NarrowedNumbers, SearchPlan
+from nwx.engine.embedded.documents.groups import Folds
+from nwx.engine.embedded.documents.order import OrderedHits
 from nwx.engine.embedded.documents.stored_columns import Ints
-from nwx.model import FacetValue
+from nwx.engine.embedded.documents.view import ArchiveView
+from nwx.engine.embedded.linked_search import NO_LINKS, HitLinks
+from nwx.engine.entries import IndexEntry, hit_from_entry
+from nwx.engine.indices.vector_index import FoundPassage, ShownPassage
+from nwx.engine.snippets import Highlighter, Piece
+from nwx.model import FacetValue, Hit
 
 _SPARSE = 16
 _COMBINATIONS = 4_096
@@ -18,38 +26,54 @@ _MOST = 0.6
 """Above this share, documents outside the result are counted and subtracted from the totals."""
 
 
-@dataclass(frozen=True, slots=True)
-class NarrowedNumbers:
-    """The documents that meet all filters, and those to count for each filtered facet."""
+def read_hits(
+    view: ArchiveView,
+    plan: SearchPlan,
+    page: Sequence[OrderedHits],
+    nums: Ints,
+    folds: Folds | None,
+    passages: Mapping[int, FoundPassage] = MappingProxyType({}),
+    parts: Mapping[int, HitLinks] = MappingProxyType({}),
+) -> tuple[Hit, ...]:
+    """Return the hits of a page; hits found by passages have these as snippets.
 
-    nums: Ints
-    by_facet: Mapping[str, Ints] = field(default_factory=dict)
-
-
-def narrow_facets(
-    columns: DocumentColumns, nums: Ints, plan: SearchPlan, dated: Bools | None
-) -> NarrowedNumbers:
-    """Return the documents that meet dates and filters, overall and per filtered facet.
-
-    `dated` marks the documents that meet the question's dates, if it has any. A facet with a filter
-    gets the documents that meet all filters but its own. Each filter is evaluated once, by counting
-    the filters that a document does not meet.
+    `parts` has the score components and anchor texts of hits, by number.
     """
-    in_dates = True if dated is None else dated[nums]
-    unmet = {
-        facet: (~columns.has_value(facet, plan.filters[facet], nums)).astype(np.uint8)
-        for facet in plan.apart
-        if facet in plan.filters
-    }
-    sums = np.zeros(len(nums), dtype=np.uint8)
-    for one in unmet.values():
-        sums += one
-    by_facet = {facet: nums[(sums == one) & in_dates] for facet, one in unmet.items()}
-    meets_own = sums == 0
-    for facet, condition in plan.other_dates.items():
-        other = True if condition is None else columns.seen_in(condition)[nums]
-        by_facet[facet] = nums[meets_own & other]
-    return NarrowedNumbers(nums[meets_own & in_dates], by_facet)
+    hits = []
+    unplaced = [one.num for one in page if one.address is None]
+    addresses = tantivy_index.addresses(view.searcher, unplaced)
+    versions = {} if folds is None else folds.versions([one.num for one in page], nums)
+    highlighter = Highlighter(plan.tree) if plan.question.snippets else None
+    work = current_work()
+    for one in page:
+        work.check()
+        address = one.address or addresses.get(one.num)
+        if address is None:
+            continue  # just deleted
+        document = view.searcher.doc(address)
+        head = tantivy_index.head_of(document)
+        snippet: tuple[Piece, ...] = ()
+        if highlighter is not None:
+            text = tantivy_index.content_of(document) or head.get("description", "")
+            near = passages.get(one.num)
+            snippet = (ShownPassage(near) if near else highlighter).snippet(text)
+        count, links = versions.get(one.num, 1), parts.get(one.num, NO_LINKS)
+        hits.append(hit_of(view.columns, one, head, count, snippet, links))
+    return tuple(hits)
+
+
+def hit_of(
+    columns: DocumentColumns,
+    listed: OrderedHits,
+    head: IndexEntry,
+    versions: int = 1,
+    snippet: tuple[Piece, ...] = (),
+    links: HitLinks = NO_LINKS,
+) -> Hit:
+    """Return the hit for a listed document, from its head and columns."""
+    dates, collections = columns.dates(listed.num)
+    shown = listed.score, snippet, versions, links.score_parts, links.found_by
+    return hit_from_entry(head, dates, collections, *shown)
 
 
 def read_facets(
