@@ -22,7 +22,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.bulk.whole_files import file_checksum, unfinished_path, whole_folder
 from nwx.engine.capabilities import Backups, Verify
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
-from nwx.engine.embedded.dates.folder import locked
+from nwx.engine.embedded.date_folders import locked
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.folder_damage import segment_files
 from nwx.engine.embedded.text_writer import META, sync

@@ -15,8 +15,8 @@ from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures.loader import EndedLoads, Loader, Loading, upgrade_folder
 from nwx.engine.embedded.captures.stored_captures import StoredCaptures
 from nwx.engine.embedded.database import connect
-from nwx.engine.embedded.dates.folder import DatesWriter
-from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
+from nwx.engine.embedded.date_folders import DatesWriter
+from nwx.engine.embedded.date_indices import EmbeddedDatesIndices
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.reader import SharedConnection
 from nwx.engine.embedded.separate_indices import SEPARATE, SeparateCapabilities, SeparateIndices
@@ -40,9 +40,9 @@ from nwx.settings import RankingSettings
 if TYPE_CHECKING:
     from nwx.engine.capabilities import Damage
     from nwx.engine.embedded.backups import FolderBackups
+    from nwx.engine.embedded.built_stores import EmbeddedInlinkIndex
     from nwx.engine.embedded.documents.search import DocumentSearches
     from nwx.engine.embedded.documents.view import ArchiveViews
-    from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
     from nwx.engine.embedded.writer import ArchiveWriter, EmbeddedPurger
     from nwx.engine.indices.vector_index import NearPassages
     from nwx.model import Hit, NamedDates, SearchResult
@@ -281,7 +281,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
         return FolderBackups(self._folder, Path(place))
 
     def inlink_index(self) -> "EmbeddedInlinkIndex":
-        from nwx.engine.embedded.inlink_index import EmbeddedInlinkIndex
+        from nwx.engine.embedded.built_stores import EmbeddedInlinkIndex
 
         folder = self._folder.path / "inlinks"
         return EmbeddedInlinkIndex(
@@ -331,7 +331,7 @@ class EmbeddedEngine(SeparateCapabilities, StoredCaptures, Engine):
                 self._parallel.close()
                 self._separate.close()
                 if not self._read_only:
-                    from nwx.engine.embedded.dates.attached import keep_joined
+                    from nwx.engine.embedded.documents.attached_dates import keep_joined
 
                     keep_joined(self._folder)
             finally:

@@ -13,7 +13,7 @@ from typing import Any
 from nwx.bulk.whole_files import file_checksum
 from nwx.engine.capabilities import DAMAGED, RESTORE, ROW, UNCHECKED, Damage, blob_damage
 from nwx.engine.embedded.database import COLUMNS_SUM, connect, count_rows, facet_columns
-from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
+from nwx.engine.embedded.date_indices import EmbeddedDatesIndices
 from nwx.engine.embedded.documents.stored_columns import load_columns_file
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import id_bytes

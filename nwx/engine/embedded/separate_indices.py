@@ -13,12 +13,12 @@ from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.model import IndexName, IndexStats
 
 if TYPE_CHECKING:
+    from nwx.engine.embedded.built_stores import Connect, EmbeddedFacetStore
     from nwx.engine.embedded.entries.crawl_index import EmbeddedCrawlIndex
     from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue, EmbeddedOutbox
     from nwx.engine.embedded.entries.picture_index import EmbeddedPictureIndex
     from nwx.engine.embedded.entries.store import EmbeddedEntryStore
     from nwx.engine.embedded.entries.vector_index import EmbeddedVectorIndex
-    from nwx.engine.embedded.facet_store import Connect, EmbeddedFacetStore
     from nwx.engine.facet_store import BlobFolder
 
 SEPARATE = indices_of(IndexKind.BUILT, IndexKind.ENTRIES)
@@ -59,7 +59,7 @@ class SeparateIndices:
     def facet_store(self) -> "EmbeddedFacetStore":
         """Return the store of facets."""
         # Imported here, as below: most commands read neither facets nor inlinks.
-        from nwx.engine.embedded.facet_store import EmbeddedFacetStore
+        from nwx.engine.embedded.built_stores import EmbeddedFacetStore
 
         return EmbeddedFacetStore(self._folder.path / "facets", self._connect)
 

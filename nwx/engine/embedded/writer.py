@@ -22,7 +22,7 @@ from nwx.engine.embedded.database import (
     erased,
     make_tables,
 )
-from nwx.engine.embedded.dates.indices import EmbeddedDatesIndices
+from nwx.engine.embedded.date_indices import EmbeddedDatesIndices
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.folder import Folder, bring_forward, damaged
 from nwx.engine.embedded.registry import Registry, StoredRows, id_bytes

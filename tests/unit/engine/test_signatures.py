@@ -12,12 +12,12 @@ from nwx.engine import base
 from nwx.engine.capabilities import Ledger
 from nwx.engine.capture_index import CaptureIndex
 from nwx.engine.document_index import DatesBuilder, DatesIndex, DocumentIndex
-from nwx.engine.embedded.dates.folder import FolderBuilder
+from nwx.engine.embedded.built_stores import EmbeddedFacetStore
+from nwx.engine.embedded.date_folders import FolderBuilder
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.engine.embedded.entries.crawl_index import EmbeddedCrawlIndex
 from nwx.engine.embedded.entries.crawl_queue import EmbeddedCrawlQueue, EmbeddedOutbox
 from nwx.engine.embedded.entries.store import EmbeddedEntryStore
-from nwx.engine.embedded.facet_store import EmbeddedFacetStore
 from nwx.engine.facet_store import BlobStore, FacetStore, LiveSelection
 from nwx.engine.indices.crawl_index import CrawlIndex
 from nwx.engine.indices.crawl_queue import CrawlQueue, UpdateOutbox

@@ -45,7 +45,7 @@ _ID_DIGITS = 16
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 Others = Callable[[int, dict[str, int]], Sequence[Seen]]
-"""Reads the dates of attached indices (`nwx.engine.embedded.dates.attached.Attached.read`)."""
+"""Reads the dates of attached indices, as `attached_dates.Attached.read` does."""
 
 
 def id_start_of(id: str) -> int:

@@ -12,6 +12,7 @@ from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns
 from nwx.engine.embedded.documents.compile import Known, all_of, compile_node, values_query
+from nwx.engine.embedded.documents.linked_search import LinkedSearch, joined
 from nwx.engine.embedded.documents.order import (
     MOST_SCORED,
     ScoredDocuments,
@@ -23,7 +24,6 @@ from nwx.engine.embedded.documents.order import (
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.embedded.documents.word_sets import Terms, are_near, near_candidates
-from nwx.engine.embedded.linked_search import LinkedSearch, joined
 from nwx.engine.inlinks.anchor_scores import FoundTargets
 from nwx.query.fields import JOINED_FIELDS
 from nwx.query.question import (

@@ -21,6 +21,12 @@ from nwx.engine.embedded.documents.found import (
     plan_search,
 )
 from nwx.engine.embedded.documents.groups import Folds
+from nwx.engine.embedded.documents.linked_search import (
+    DocumentJoin,
+    HitLinks,
+    LinkedSearch,
+    rank_weights,
+)
 from nwx.engine.embedded.documents.order import (
     OrderedHits,
     Step,
@@ -36,7 +42,6 @@ from nwx.engine.embedded.documents.results import hit_of, read_facets, read_hits
 from nwx.engine.embedded.documents.stored_columns import Ints
 from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
 from nwx.engine.embedded.documents.word_sets import similar_words
-from nwx.engine.embedded.linked_search import DocumentJoin, HitLinks, LinkedSearch, rank_weights
 from nwx.engine.indices import vector_index
 from nwx.engine.indices.vector_index import FoundPassage, NearPassages
 from nwx.engine.inlinks.anchor_scores import FACTOR_WINDOW

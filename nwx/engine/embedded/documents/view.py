@@ -14,7 +14,7 @@ from tantivy import FieldType, Occur, Order, Query
 
 from nwx.engine.document_index import current_work
 from nwx.engine.embedded.database import connect
-from nwx.engine.embedded.dates.attached import Attached
+from nwx.engine.embedded.documents.attached_dates import Attached
 from nwx.engine.embedded.documents.columns import Bools, DocumentColumns, id_start_of
 from nwx.engine.embedded.documents.compile import all_of, any_field_query, below_pages_query
 from nwx.engine.embedded.documents.stored_columns import (

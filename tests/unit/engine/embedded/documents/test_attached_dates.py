@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.embedded.dates import attached
+from nwx.engine.embedded.documents import attached_dates
 from nwx.model import Dates
 from nwx.query.question import Question
 from nwx.query.tree import All
@@ -40,16 +40,16 @@ def every(*years: str) -> dict[str, list[str]]:
 def test_what_was_looked_up_is_read_from_the_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attached, "_ALL_HERE", "SELECT 1, 1 WHERE ? = ? + 1")
+    monkeypatch.setattr(attached_dates, "_ALL_HERE", "SELECT 1, 1 WHERE ? = ? + 1")
     assert dates(folder) == every("2010", "2015")
-    attached.joined_file(EmbeddedEngine(folder)._folder, "more").unlink()
+    attached_dates.joined_file(EmbeddedEngine(folder)._folder, "more").unlink()
     assert dates(folder) == every("2010")
 
 
 def test_what_came_since_is_looked_up(folder: Path) -> None:
     late = page("http://example.org/late", "2012", "late")
     with EmbeddedEngine(folder) as engine:
-        file = attached.joined_file(engine._folder, "more")
+        file = attached_dates.joined_file(engine._folder, "more")
         before = file.read_bytes()
         engine.append_dates([also(PAGES[3], "2016"), also(late, "2017")], into="more")
     assert file.read_bytes() == before, "too little to write it anew"
@@ -62,7 +62,7 @@ def test_what_came_since_is_looked_up(folder: Path) -> None:
 
 
 def test_a_damaged_file_is_not_needed(folder: Path) -> None:
-    file = attached.joined_file(EmbeddedEngine(folder)._folder, "more")
+    file = attached_dates.joined_file(EmbeddedEngine(folder)._folder, "more")
     for content in (b"", b"PK\x03\x04 nothing", file.read_bytes()[:-500]):
         file.write_bytes(content)
         assert dates(folder) == every("2010", "2015")
@@ -81,7 +81,7 @@ def test_an_index_restored_from_a_copy_is_looked_up_anew(folder: Path) -> None:
 
 def test_the_file_goes_with_the_index(folder: Path) -> None:
     with EmbeddedEngine(folder) as engine:
-        file = attached.joined_file(engine._folder, "more")
+        file = attached_dates.joined_file(engine._folder, "more")
         assert file.exists()
         engine.detach_dates("more")
     assert not file.exists()

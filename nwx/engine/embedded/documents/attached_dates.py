@@ -18,7 +18,7 @@ import numpy.typing as npt
 from nwx.data_classes import dataclass
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows
-from nwx.engine.embedded.dates.folder import dates_folder, joined_file, locked, named_errors
+from nwx.engine.embedded.date_folders import dates_folder, joined_file, locked, named_errors
 from nwx.engine.embedded.documents.stored_columns import Ints, Seen
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.sqlite_files import sqlite_uri

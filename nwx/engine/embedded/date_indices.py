@@ -8,7 +8,7 @@ from pathlib import Path
 from nwx.engine.document_index import DatesBuilder, check_name, is_name
 from nwx.engine.embedded import reader
 from nwx.engine.embedded.database import attached, connect, count_rows, make_attached
-from nwx.engine.embedded.dates.folder import (
+from nwx.engine.embedded.date_folders import (
     DatesFolder,
     DatesWriter,
     building,

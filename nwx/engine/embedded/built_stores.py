@@ -1,12 +1,14 @@
-"""Bulk reads of the captures of a folder, and the files of the facets built from them."""
+"""The facets and inlinks of a folder: bulk reads of their input, and the blobs built from it."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from nwx.bulk.progress import batches
+from nwx.engine.embedded import reader
 from nwx.engine.embedded.captures.block_lookups import MONTH
 from nwx.engine.embedded.captures.blocks import BlockColumns
 from nwx.engine.embedded.captures.runs import (
@@ -33,9 +35,19 @@ from nwx.engine.facet_store import (
     CaptureRows,
     FacetStore,
 )
+from nwx.engine.inlinks.inlink_index import (
+    DocumentStates,
+    InlinkIndex,
+    LinkingDocument,
+)
 from nwx.model import Capture, IndexName, IndexStats
 
+if TYPE_CHECKING:
+    from nwx.engine.embedded.documents.view import ArchiveView
+
 _ROWS = 50_000
+_AT_ONCE = 1_000
+_SPREAD = 0x9E3779B97F4A7C15
 Connect = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
@@ -110,3 +122,61 @@ class EmbeddedFacetStore(BlobFolder, FacetStore):
         """Return the size of the index facets, the other files of the build included."""
         stored = sum((self.folder / name).stat().st_size for name in self.blobs())
         return IndexStats(self.count(), stored)
+
+
+class EmbeddedInlinkIndex(BlobFolder, InlinkIndex):
+    """Documents of a folder, and inlink blobs in a subfolder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        connect: Connect,
+        view: Callable[[], "ArchiveView"],
+        stamp: Callable[[], str],
+    ) -> None:
+        super().__init__(folder)
+        self._connect, self._view, self._stamp = connect, view, stamp
+
+    def stamp(self) -> str:
+        return self._stamp()
+
+    def document_states(self) -> Iterator[DocumentStates]:
+        import numpy as np  # here, as facets are listed without it
+
+        command = "SELECT id, num, seq FROM documents JOIN ids USING (num) ORDER BY num"
+        with self._connect() as db:
+            sums = self._view().columns.date_sums
+            rows = db.execute(command)
+            while found := rows.fetchmany(_ROWS):
+                ids, nums, seqs = zip(*found, strict=True)
+                written = np.array(seqs, dtype=np.uint64) * np.uint64(_SPREAD)
+                yield DocumentStates(b"".join(ids), written + sums[np.array(nums)])
+
+    def linking_documents(self, ids: Sequence[bytes]) -> Iterator[LinkingDocument]:
+        with self._connect() as db:
+            view = self._view()
+            for some in batches(ids, _AT_ONCE):
+                wanted = [id.hex() for id in some]
+                yield from _documents(view, reader.nums(db, wanted))
+
+
+def _documents(view: "ArchiveView", nums: Sequence[int]) -> Iterator[LinkingDocument]:
+    from nwx.engine.embedded.documents import tantivy_index
+
+    found = tantivy_index.documents_by_num(view.searcher, nums)
+    for num, document in found:
+        head, links = tantivy_index.links_of(document)
+        count = len(links.links)
+        yield LinkingDocument(
+            bytes.fromhex(head.id),
+            head.url,
+            head.urlkey,
+            links.links,
+            _filled(links.links_text, count, ""),
+            _filled(links.links_kind, count, "a"),
+            view.columns.seen_pairs(num),
+        )
+
+
+def _filled(values: list[str], count: int, missing: str) -> list[str]:
+    return values if len(values) == count else [*values, *[missing] * count][:count]

@@ -1,1 +1,0 @@
-"""The dates indices of an archive."""
