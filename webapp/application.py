@@ -41,20 +41,18 @@ from webapp.quality_labels import grade
 from webapp.replay import routes as replay
 from webapp.search import (
     api,
+    captures,
     changes,
-    citations,
     documents,
     exports,
     judge_page,
     pictures,
-    quotations,
-    records,
     sql_page,
 )
 from webapp.search import page as search
 from webapp.search.kept_results import prepare_kept_results
 from webapp.server.protection import SharedProtection
-from webapp.site import health, pages, question_limits, responses, words
+from webapp.site import pages, question_limits, responses, words
 from webapp.site.context import (
     DEFAULT_TITLE,
     SERVICE_EXTENSION,
@@ -75,9 +73,7 @@ from webapp.user_service import UserService, form_token, prepare_user_service, u
 _MODULES = (
     search,
     documents,
-    records,
-    citations,
-    quotations,
+    captures,
     judge_page,
     changes,
     exports,
@@ -97,7 +93,6 @@ _MODULES = (
     facets,
     cdx,
     memento,
-    health,
     replay,
     renders,
     pictures,
@@ -107,6 +102,9 @@ _MODULES = (
 _FURTHER_BLUEPRINTS = (
     crawls.editor_blueprint,
     entities.sparql_blueprint,
+    api.health_blueprint,
+    captures.citation_blueprint,
+    captures.quotation_blueprint,
     pictures.picture_api_blueprint,
     linked_urls.link_api_blueprint,
     linked_urls.missing_blueprint,

@@ -24,7 +24,7 @@ from nwx.engine.indices.picture_index import Picture
 from nwx.keys import capture_id
 from nwx.model import Capture
 from tests.conformance.planted import HOME, Archive
-from webapp.search.records import record_id
+from webapp.search.captures import record_id
 
 _VARYING = (
     # The rules differ, and their version is in the answer.

@@ -111,7 +111,7 @@ def test_a_quotation_names_a_day_once_and_says_what_it_leaves_out(
     winter = client.get("/quote", query_string={"text": "Closed for the winter"}).text
     assert winter.partition("<h2>Versions")[0].count("24 Dec 2019") == 1
     assert "The first" not in winter
-    monkeypatch.setattr("webapp.search.quotations.SHOWN_VERSIONS", 2)
+    monkeypatch.setattr("webapp.search.captures.SHOWN_VERSIONS", 2)
     assert "The first 2." in client.get("/quote", query_string={"text": "quarry museum"}).text
 
 

@@ -44,7 +44,6 @@ from webapp.headers import (
     pages_host,
     playback_host,
 )
-from webapp.replay import player_language
 from webapp.replay.capture_lookup import NwxIndex, OtherQueries, bar_captures
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import (
@@ -57,7 +56,7 @@ from webapp.replay.rewriter import (
     policy,
     tell_truth,
 )
-from webapp.replay.routes import COLLECTION
+from webapp.replay.routes import COLLECTION, TEMPLATE_FUNCTIONS, asked_language, language_answer
 from webapp.replay.stored_records import SCHEME, open_record
 from webapp.server.metrics import RequestCounts
 from webapp.server.protection import LOOK_UP, USER_SHARE, ClientLimits, SharedProtection, payer_at
@@ -144,7 +143,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         shared["search_base"] = self._search_base
         shared["host_of"] = host_of
         shared["captures_of"] = self._captures_of
-        shared.update(player_language.TEMPLATE_FUNCTIONS)
+        shared.update(TEMPLATE_FUNCTIONS)
         shared["archive_title"] = self.config["nwx_search"]["title"]
 
     @pass_context
@@ -160,9 +159,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
     def _do_req(self, inputreq: Any, wb_url: Any, kwargs: Any, skip_record: Any) -> Any:
         """Request a record with the viewer's pass and language."""
         inputreq.warcserver_headers[PASS_HEADER] = self.viewers.header(inputreq.env)
-        inputreq.warcserver_headers["Accept-Language"] = player_language.asked_language(
-            inputreq.env
-        )
+        inputreq.warcserver_headers["Accept-Language"] = asked_language(inputreq.env)
         return super()._do_req(inputreq, wb_url, kwargs, skip_record)
 
     def _search_base(self, prefix: str) -> str:
@@ -254,7 +251,7 @@ class Player(FrontEndApp):  # type: ignore[misc]
             late.status_headers.headers.append(("Retry-After", str(wait)))
             return cast("Iterable[bytes]", late(environ, start_response))
         arrived = Rewriter.viewers.arrived(environ, start_response)
-        arrived = arrived or player_language.language_answer(environ, start_response)
+        arrived = arrived or language_answer(environ, start_response)
         if arrived is not None:
             return arrived
         if environ.get("PATH_INFO") == CAPTURES:

@@ -1,12 +1,15 @@
-"""The JSON API of searches and documents: its operations and answers."""
+"""The JSON API of searches, documents and the service's health: its operations and answers."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
+from msgspec import UNSET, UnsetType
 from werkzeug.exceptions import NotFound
 
-from nwx.errors import UsageError
+import nwx
+from nwx.errors import EngineError, UsageError
 from nwx.model import Collapse, IndexName, IndexStats, Sort
 from nwx.query.fields import FACET_FIELDS, FILTERS
 from nwx.query.question import MAX_LIMIT, Question
@@ -14,6 +17,8 @@ from nwx.query.rankings import SearchBy
 from nwx.searching.answers import (
     DatesAnswer,
     DocumentAnswer,
+    OptionalCount,
+    OptionalText,
     SearchAnswer,
     VersionsAnswer,
     dates_answer,
@@ -26,8 +31,7 @@ from webapp.search.addresses import read_question
 from webapp.search.documents import ID
 from webapp.search.kept_results import answer_question
 from webapp.site import parameters
-from webapp.site.context import archive
-from webapp.site.health import HealthAnswer
+from webapp.site.context import Service, archive, service
 from webapp.site.openapi import (
     COUNT,
     NOT_FOUND,
@@ -78,6 +82,20 @@ _ID = Parameter(
     place="path",
 )
 _URL = Parameter("url", "a URL; http:// and www. make no difference", required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class HealthAnswer:
+    """The health of the service; `replay` is whether playback runs."""
+
+    status: Literal["ok", "unavailable"]
+    version: str
+    documents: OptionalCount = UNSET
+    replay: bool | UnsetType = UNSET
+    replay_restarts: OptionalCount = UNSET
+    replay_message: OptionalText = UNSET
+    message: OptionalText = UNSET
+
 
 SEARCH_OPERATIONS = (
     Operation(
@@ -231,3 +249,29 @@ def url_versions() -> ResponseReturnValue:
 def stats() -> ResponseReturnValue:
     """Answer with the number of entries and bytes of each index."""
     return json_answer(archive().stats())
+
+
+health_blueprint = Blueprint("health", __name__)
+
+
+@health_blueprint.get("/health")
+def health() -> ResponseReturnValue:
+    """Answer 200 with the size of the archive, or 503 with the engine's error.
+
+    `replay` is whether playback runs at this moment.
+    """
+    found = service()
+    try:
+        documents = archive().count("documents")
+    except EngineError as error:
+        away = HealthAnswer("unavailable", nwx.__version__, message=str(error))
+        return json_answer(away, 503)
+    playing = {"replay": False} if not found.replays else _playback(found)
+    answer = HealthAnswer("ok", nwx.__version__, documents, **playing)
+    return json_answer(answer)
+
+
+def _playback(found: Service) -> dict[str, Any]:
+    state = found.playback()
+    told: dict[str, Any] = {"replay": state.running, "replay_restarts": state.restarts}
+    return told | ({"replay_message": state.message} if state.message else {})

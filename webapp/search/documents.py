@@ -27,8 +27,8 @@ from webapp.renders import (
     picture_answer,
     placeholder_answer,
 )
+from webapp.search.captures import citation_of, record_id
 from webapp.search.changes import CHANGES_OF, ChangeOf, day_changes
-from webapp.search.citations import citation_of
 from webapp.search.history import (
     History,
     HistoryVersion,
@@ -38,7 +38,6 @@ from webapp.search.history import (
     weekdays,
     year_bars,
 )
-from webapp.search.records import record_id
 from webapp.site import parameters, words
 from webapp.site.context import archive, document_or_404, service
 

@@ -20,7 +20,7 @@ from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_queue import LeaseLimits
-from nwx.errors import NwxError, SourceError
+from nwx.errors import EngineUnavailableError, NwxError, SourceError
 from nwx.settings import ProtectionSettings, Settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from webapp.cdx import dedup, memento
@@ -42,7 +42,7 @@ from webapp.server.service import (
 )
 from webapp.server.worker import ApplicationMaker, OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
-from webapp.site import health
+from webapp.site.context import ArchiveFolder
 from webapp.site.viewer import BehindProxies, ProxyHeaders
 
 _ENDING_SECONDS = 10.0
@@ -123,13 +123,28 @@ def _with_common_routes(
     app: Flask, engine: Engine | None, http_failure: Callable[[HTTPException], Response]
 ) -> Flask:
     """Return an application with `/health`, `/robots.txt`, error responses and the host check."""
-    health.answer_shortly(app, engine)
+    _answer_health(app, engine)
     app.register_error_handler(404, http_failure)
     app.register_error_handler(405, http_failure)
     app.register_error_handler(429, http_failure)
     app.add_url_rule("/robots.txt", "robots", lambda: Response(ROBOTS_TXT, mimetype="text/plain"))
     app.wsgi_app = HostCheck(app.wsgi_app)  # type: ignore[method-assign]
     return app
+
+
+def _answer_health(app: Flask, archive: Engine | None) -> None:
+    """Add `/health`, with a line of text."""
+    folder = ArchiveFolder(archive) if archive is not None else None
+
+    def answer() -> Response:
+        try:
+            if folder is not None:
+                folder.check()
+        except EngineUnavailableError as error:
+            return Response(f"{error}\n", 503, mimetype="text/plain")
+        return Response("ok\n", mimetype="text/plain")
+
+    app.add_url_rule("/health", "health", answer)
 
 
 def _protected(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from webapp.replay.player_language import TEMPLATE_FUNCTIONS, asked_language, language_answer
+from webapp.replay.routes import TEMPLATE_FUNCTIONS, asked_language, language_answer
 from webapp.site.preferences import COOKIE, Preferences, from_cookie, to_cookie
 
 GERMAN = f"nwx_settings={to_cookie(Preferences(language='de'))}"

@@ -1,23 +1,28 @@
-"""The records of captures as pages and downloads."""
+"""Captures: their records as pages and downloads, their citations, and quotations found in them."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
-from flask import Blueprint, Response, render_template, url_for
+from flask import Blueprint, Response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import NotFound
 
+from nwx.answers.citations import CITATION_FORMS, Citation, cite
 from nwx.errors import FormatError, SourceError, TimestampError
 from nwx.keys import document_id, holds, id_of_capture
 from nwx.model import Capture
 from nwx.quality.stored_blocks import StoredBlock
+from nwx.searching.quotations import MOST_QUOTED
 from nwx.values.http import NO_HEAD, HttpHead, decode_body, response_head
 from nwx.values.timestamps import parse_timestamp
-from webapp.site import words
+from webapp.headers import root_url
+from webapp.replay.routes import address as replay_address
+from webapp.site import parameters, words
 from webapp.site.context import archive, document_or_404, service
+from webapp.site.question_limits import answer_search
 from webapp.site.words import error_text
 
 blueprint = Blueprint("records", __name__, url_prefix="/documents")
@@ -41,8 +46,8 @@ class _Heads:
     length: int
 
 
-@blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}")
-def show(id: str, timestamp: str, record: str) -> ResponseReturnValue:
+@blueprint.get(f"/{_DOCUMENT}/records/{_RECORD}", endpoint="show")
+def show_record(id: str, timestamp: str, record: str) -> ResponseReturnValue:
     """Show the headers of a record that has a document."""
     found = _capture_or_404(id, timestamp, record)
     stored = _stored(found)
@@ -142,3 +147,47 @@ def _file_name(capture: Capture) -> str:
         path = ""
     name = _NAME.sub("_", path.rstrip("/").rpartition("/")[2]).strip("._")[-_MOST_NAME:]
     return name or f"{_NAME.sub('_', capture.host) or 'payload'}.{capture.timestamp}"
+
+
+citation_blueprint = Blueprint("citations", __name__)
+
+
+@citation_blueprint.get("/cite", endpoint="show")
+def show_citation() -> ResponseReturnValue:
+    """Show the citation of the capture of a URL nearest to a date, or return it in one format."""
+    url = parameters.needed_url(request.args, "/cite")
+    at, form = (parameters.text(request.args, name, 30) for name in ("at", "format"))
+    found = archive().capture(url, at)
+    title = found.cite() if found else None
+    citation = found and title and citation_of(found.url, found.timestamp, title.title)
+    if not citation:
+        raise NotFound(gettext("there is no document of %(url)s in this archive", url=url))
+    if not form:
+        return render_template("cite.html", citation=citation)
+    parameters.one_of_these("format", form, CITATION_FORMS)
+    return Response(CITATION_FORMS[form](citation), mimetype="text/plain")
+
+
+def citation_of(url: str, timestamp: str, title: str) -> Citation | None:
+    """Return the citation of a capture, with the public address of the archive."""
+    own = service()
+    root = own.search_url or own.settings.public_url or root_url()
+    place = replay_address(timestamp, url).removeprefix(request.script_root)
+    memento = f"{root}{place}" if own.replays else ""
+    return cite(url, timestamp, title, own.title, root, memento)
+
+
+quotation_blueprint = Blueprint("quotations", __name__)
+SHOWN_VERSIONS = 100
+
+
+@quotation_blueprint.get("/quote", endpoint="show")
+def show_quotation() -> ResponseReturnValue:
+    """Show the captures that contain quoted words."""
+    text = parameters.text(request.args, "text", MOST_QUOTED)
+    url, site = parameters.url(request.args), parameters.text(request.args, "site", 300)
+    own = archive()
+    found = answer_search(lambda: own.quote(text, url=url, site=site)) if text else None
+    return render_template(
+        "quote.html", text=text, url=url, site=site, found=found, most=SHOWN_VERSIONS
+    )
