@@ -27,9 +27,7 @@ from webapp.access_page import prepare_hidden_marks
 from webapp.cdx import dedup, memento
 from webapp.cdx import routes as cdx
 from webapp.cdx.service import CdxService, origins_of
-from webapp.crawls import api as crawl_api
-from webapp.crawls import comparison, monitor
-from webapp.crawls import page as crawls
+from webapp.crawls import comparison, crawl_pages, editor, monitor
 from webapp.crawls.queue import QueueService, prepare_queue
 from webapp.explore import api as facets
 from webapp.explore import hosts
@@ -81,8 +79,8 @@ _MODULES = (
     trends,
     hosts,
     link_graph,
-    crawls,
-    crawl_api,
+    crawl_pages,
+    editor,
     monitor,
     comparison,
     quality_pages,
@@ -100,7 +98,7 @@ _MODULES = (
     access_page,
 )
 _FURTHER_BLUEPRINTS = (
-    crawls.editor_blueprint,
+    crawl_pages.crawl_api_blueprint,
     entities.sparql_blueprint,
     api.health_blueprint,
     captures.citation_blueprint,
@@ -117,7 +115,7 @@ STATIC_SECONDS = 86_400
 BODY_LIMITS = {
     "/pictures/similar": pictures.UPLOAD_FORM_BYTES,
     "/api/pictures/similar": pictures.MOST_UPLOADED,
-    "/crawls/": crawls.EDITOR_FORM_BYTES,
+    "/crawls/": editor.EDITOR_FORM_BYTES,
 }
 """Path prefixes to the body size in bytes that clients without a token may send to them."""
 

@@ -18,7 +18,7 @@ from nwx.quality.stored_renders import PageMoment
 from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp
-from webapp.crawls.page import check_sender, is_writable
+from webapp.crawls.editor import check_sender, is_writable
 from webapp.headers import root_url
 from webapp.login_page import needs_role
 from webapp.search.history import History, HistoryVersion

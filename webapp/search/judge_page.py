@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from nwx.engine.access.rules import Role
 from nwx.errors import UsageError
 from nwx.searching.judgements import GRADES, LONGEST_JUDGED_QUERY
-from webapp.crawls.page import check_sender
+from webapp.crawls.editor import check_sender
 from webapp.login_page import has_role, needs_role
 from webapp.site import parameters
 from webapp.site.context import archive

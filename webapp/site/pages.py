@@ -15,7 +15,7 @@ from flask_babel import gettext, lazy_gettext
 from werkzeug.exceptions import Forbidden
 
 from webapp.cdx.operations import CDX_OPERATIONS
-from webapp.crawls.api import CRAWL_OPERATIONS
+from webapp.crawls.crawl_pages import CRAWL_OPERATIONS
 from webapp.crawls.queue import QUEUE_OPERATIONS
 from webapp.entities import ENTITY_OPERATIONS
 from webapp.explore.api import FACET_OPERATIONS

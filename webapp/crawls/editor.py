@@ -1,32 +1,27 @@
-"""Pages of crawls: the list, a crawl with its best links, the specification editor."""
+"""The editor of crawl specifications: a text or its form, with a preview of pages that match."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from hashlib import blake2b
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_babel import gettext, lazy_gettext
+from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
 from nwx.engine.access.rules import Role
-from nwx.errors import EngineConflictError, ErrorText, SpecificationError, WithheldError
-from nwx.quality.monitor.report import MonitorReport
-from nwx.steering.comparison.counts import CrawlHarvest
+from nwx.errors import EngineConflictError, ErrorText, SpecificationError
+from nwx.model import SearchResult
 from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification
-from nwx.steering.specifications.specification_files import read_specification, write_specification
-from nwx.steering.specifications.specification_store import (
-    AnalysedVersion,
-    ScoredLink,
-    StoredSpecification,
-    UnknownCrawlError,
-    specification_of,
+from nwx.steering.specifications.specification_files import (
+    FORM_FIELDS,
+    SpecificationForm,
+    form_of_text,
+    read_specification,
+    text_with_form,
 )
-from webapp.crawls.editor_form import MOST_EDITED_CHARACTERS, editor_values, text_with_fields
-from webapp.crawls.monitor import monitor_report, monitor_values, monitors
+from nwx.steering.specifications.specification_store import StoredSpecification, UnknownCrawlError
 from webapp.crawls.queue import queue_service
 from webapp.headers import has_token
 from webapp.login_page import has_role, needs_role
@@ -34,146 +29,10 @@ from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.question_limits import answer_search
 
-blueprint = Blueprint("crawls", __name__, url_prefix="/crawls")
-
-SCORED_A_PAGE = 50
-_MEDIA_TYPES = {"toml": "application/toml", "json": "application/json"}
-PARTS = {
-    "document": lazy_gettext("the page"),
-    "near": lazy_gettext("text near the link"),
-    "role": lazy_gettext("kind of the link"),
-    "preferred": lazy_gettext("preferred"),
-    "novelty": lazy_gettext("novelty"),
-}
-"""The parts of relevance and their labels, in the order of their colours."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedCrawl:
-    """A crawl in the list; `analysed` counts what was analysed at its last version."""
-
-    stored: StoredSpecification
-    analysed: AnalysedVersion
-
-
-@dataclass(frozen=True, slots=True)
-class ListedLink:
-    """A link on the page of a crawl; `status` is that of its captures, None without any."""
-
-    link: ScoredLink
-    status: int | None
-
-    @property
-    def parts(self) -> list[tuple[str, float]]:
-        """The nonzero parts of its relevance, those of PARTS first."""
-        given = self.link.parts
-        names = [*PARTS, *(name for name in given if name not in PARTS)]
-        return [(name, given[name]) for name in names if given.get(name)]
-
-
-@blueprint.get("", endpoint="show")
-def show_crawls() -> ResponseReturnValue:
-    """List the crawl specifications."""
-    found = answer_search(archive().crawls)
-    return render_template(
-        "crawls.html",
-        crawls=[ListedCrawl(one, _analysed(analysed, one)) for one, analysed in found],
-        monitors=monitors(),
-        writable=is_writable(),
-    )
-
 
 def is_writable() -> bool:
     """Return whether the viewer can save specifications, by role or with the token."""
     return has_role(Role.CURATOR) or bool(queue_service().token)
-
-
-def _analysed(found: Sequence[AnalysedVersion], stored: StoredSpecification) -> AnalysedVersion:
-    nothing = AnalysedVersion(stored.version, 0, 0)
-    return next((one for one in found if one.version == stored.version), nothing)
-
-
-def _shown_report(name: str) -> MonitorReport | None:
-    """Return the report of a crawl's monitor, None without one that the viewer may see."""
-    with suppress(WithheldError):
-        return monitor_report(name)
-    return None
-
-
-@blueprint.get("/<name>")
-def show_crawl(name: str) -> ResponseReturnValue:
-    """Show a running crawl, its specification, and the links with the highest scores."""
-    report = _shown_report(name)
-    has_tab = bool(parameters.text(request.args, "tab", 20))
-    shown = monitor_values(report) if report and not has_tab else {}
-    try:
-        stored = archive().crawl_specification(name)
-    except UnknownCrawlError:
-        if report is None:
-            raise
-        return render_template("monitored_crawl.html", **(shown or monitor_values(report)))
-    page = parameters.list_page(request.args, SCORED_A_PAGE)
-    host = parameters.text(request.args, "host", 300).lower()
-    version = parameters.text(request.args, "version", 100)
-    own = archive()
-
-    if shown:
-        return render_template(
-            "crawl.html", stored=stored, tabs=True, saved="", writable=is_writable(), **shown
-        )
-
-    def links() -> tuple[CrawlSpecification | None, list[ListedLink]]:
-        found, _ = own.crawl_links(name, SCORED_A_PAGE + 1, page.begin, host, version)
-        statuses = own.url_statuses(link.url for link in found)
-        return _readable(stored), [ListedLink(link, statuses.get(link.url)) for link in found]
-
-    specification, found = answer_search(links)
-    return render_template(
-        "crawl.html",
-        stored=stored,
-        specification=specification,
-        analysed=own.analysed_versions(name),
-        version=version,
-        links=found[:SCORED_A_PAGE],
-        more=len(found) > SCORED_A_PAGE,
-        page=page.number,
-        host=host,
-        **_saved(),
-        harvest=_harvest(name, version) if specification else None,
-        part_names=PARTS,
-        tabs=report is not None,
-    )
-
-
-def _saved() -> dict[str, Any]:
-    return {"saved": parameters.text(request.args, "saved", 20), "writable": is_writable()}
-
-
-def _harvest(name: str, version: str) -> CrawlHarvest:
-    own = archive()
-    return answer_search(lambda: own.crawl_harvest(name, version))
-
-
-@lru_cache(maxsize=4)
-def _readable(stored: StoredSpecification) -> CrawlSpecification | None:
-    """Return a saved specification, None if this version of nwx no longer accepts it."""
-    try:
-        return specification_of(stored)
-    except SpecificationError:
-        return None
-
-
-@blueprint.get("/<name>/specification.<any(toml, json):form>")
-def download(name: str, form: str) -> Response:
-    """Return a specification as a file: as it was saved, or as JSON."""
-    stored = archive().crawl_specification(name, requested_number())
-    is_as_saved = (form == "json") == stored.text.lstrip().startswith("{")
-    text = stored.text
-    if not is_as_saved:
-        text = write_specification(specification_of(stored), "json" if form == "json" else "toml")
-    response = Response(text, content_type=f"{_MEDIA_TYPES[form]}; charset=utf-8")
-    response.headers["Content-Disposition"] = f'inline; filename="{stored.name}.{form}"'
-    return response
 
 
 def requested_number() -> str:
@@ -181,20 +40,7 @@ def requested_number() -> str:
     return str(parameters.number_parameter(request.args, "number", 0, 0, 10**9) or "")
 
 
-@blueprint.get("/<name>/versions")
-def show_versions(name: str) -> ResponseReturnValue:
-    """List all saved versions of a specification."""
-    versions = archive().crawl_versions(name)
-    return render_template(
-        "crawl_versions.html",
-        stored=archive().crawl_specification(name),
-        versions=versions,
-        writable=is_writable(),
-        action=url_for("crawl_editor.restore_version", name=name),
-    )
-
-
-editor_blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
+blueprint = Blueprint("crawl_editor", __name__, url_prefix="/crawls")
 
 EDITOR_FORM_BYTES = 5 << 20
 """Enough for MOST_EDITED_CHARACTERS of three bytes each, which forms send as nine."""
@@ -233,13 +79,13 @@ class _Edited:
     valid: CrawlSpecification | None = None
 
 
-@editor_blueprint.get("/new")
+@blueprint.get("/new")
 def new_crawl() -> ResponseReturnValue:
     """Show the editor with an example specification."""
     return _page(_Edited(_TEMPLATE))
 
 
-@editor_blueprint.get("/<name>/edit")
+@blueprint.get("/<name>/edit")
 def edit_crawl(name: str) -> ResponseReturnValue:
     """Show the editor with the last specification of a crawl, or an earlier one."""
     own, number = archive(), requested_number()
@@ -248,21 +94,21 @@ def edit_crawl(name: str) -> ResponseReturnValue:
     return _page(_Edited(shown.text, last.name, last.number))
 
 
-@editor_blueprint.post("/new")
+@blueprint.post("/new")
 @needs_role(Role.CURATOR, or_token=True)
 def save_new_crawl() -> ResponseReturnValue:
     """Check or save a new specification."""
     return _answer("")
 
 
-@editor_blueprint.post("/<name>/edit")
+@blueprint.post("/<name>/edit")
 @needs_role(Role.CURATOR, or_token=True)
 def save_crawl(name: str) -> ResponseReturnValue:
     """Check or save the specification of a crawl."""
     return _answer(name)
 
 
-@editor_blueprint.post("/<name>/restore")
+@blueprint.post("/<name>/restore")
 @needs_role(Role.CURATOR, or_token=True)
 def restore_version(name: str) -> ResponseReturnValue:
     """Save an earlier specification again."""
@@ -398,3 +244,48 @@ def _page(edited: _Edited, status: int = 200) -> Response:
 def _to_crawl(saved: StoredSpecification) -> ResponseReturnValue:
     address = url_for("crawls.show_crawl", name=saved.name, saved=saved.number)
     return redirect(address, code=303)
+
+
+MOST_EDITED_CHARACTERS = 500_000
+"""Longer specifications need the command: the body of a form must not be large."""
+
+_PREVIEWED, _PREVIEWED_KEYWORDS = 5, 50
+
+
+def editor_values(text: str) -> dict[str, object]:
+    """Return the form of a text (None if unreadable), and the pages that match its keywords."""
+    fields = form_of_text(text)
+    return {
+        "fields": fields,
+        "collections": archive().collections(),
+        "stamp": _stamp(fields) if fields else "",
+        "preview": _preview(fields) if fields else None,
+    }
+
+
+def text_with_fields(text: str) -> str:
+    """Return a text with the form fields that were changed since the form was shown."""
+    given = {one: request.form.get(one, "").replace("\r\n", "\n") for one in FORM_FIELDS}
+    shown = request.form.get("shown", "")
+    fields = SpecificationForm(**given)
+    if not shown or shown == _stamp(fields) or len(text) > MOST_EDITED_CHARACTERS:
+        return text
+    with suppress(SpecificationError):
+        return text_with_form(text, fields)
+    return text
+
+
+def _stamp(fields: SpecificationForm) -> str:
+    return blake2b(repr(fields).encode(), digest_size=8).hexdigest()
+
+
+def _preview(fields: SpecificationForm) -> SearchResult | None:
+    """Return the archived pages that match the keywords of a form, None without keywords."""
+    words = [word.replace('"', " ").strip() for word in fields.keywords.splitlines()]
+    query = " OR ".join(f'"{word}"' for word in words[:_PREVIEWED_KEYWORDS] if word)
+    if not query:
+        return None
+    named = archive().collections()
+    collection = fields.collection if fields.collection in named else ()
+    found = archive().search(query, limit=_PREVIEWED, collection=collection)
+    return answer_search(lambda: found.page())
