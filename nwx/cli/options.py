@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nwx.archive_cdx import IndexOptions
     from nwx.extract.extractors import Extractor
     from nwx.settings import ProtectionSettings
-    from webapp.server.redis_server import RedisSettings
+    from webapp.server.redis_keys import RedisSettings
 
 
 date_options = option.option_set(
@@ -246,7 +246,7 @@ def crawler_databases(
     scope, file = given.pop("scope"), given.pop("dedup_file")
     if port is None:
         return None
-    from webapp.server.redis_server import RedisSettings
+    from webapp.server.redis_keys import RedisSettings
 
     databases = [one.partition("=")[::2] for one in names]
     for number, collection in databases:

@@ -15,8 +15,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import uvloop
@@ -25,10 +23,9 @@ from nwx import Archive
 from nwx.dedup.key_store import CommandError, Keyspace, KeyStore, dedup_file_path
 from nwx.dedup.redis_commands import STATUS_OK, Status, integer, run_command, wrong_number
 from nwx.errors import SettingsError
-from nwx.settings import Settings
-from webapp.server.archive_offers import ArchiveOffers, ArchiveQuestion
 from webapp.server.connections import host_names, listen, port_of
 from webapp.server.redis_connection import RedisConnection, RedisRequest
+from webapp.server.redis_keys import ArchiveOffers, ArchiveQuestion, RedisSettings
 
 _MOST_CLIENTS = 2_000
 _AT_ONCE = 500
@@ -37,29 +34,6 @@ _AT_ONCE = 500
 _INFO = b"# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nloading:0\r\n"
 _BEFORE_LOGIN = (b"auth", b"hello", b"quit")
 """HELLO, which requests RESP3, is an unknown command: clients then continue with AUTH."""
-
-
-@dataclass(frozen=True, slots=True)
-class RedisSettings:
-    """The address of the Redis server, its archive and its databases.
-
-    `databases` are database numbers and their collections; 0 is the whole archive. With a `token`
-    clients must log in. `scope` is whose captures count for a database of a collection, "" for
-    the archive's setting. `file` has the keys, by default in the archive's folder.
-    """
-
-    archive: Settings
-    host: str = "127.0.0.1"
-    port: int = 6379
-    token: str = field(default="", repr=False)
-    databases: tuple[tuple[int, str], ...] = ()
-    scope: str = ""
-    file: Path | None = None
-
-    def separate(self, archive: Archive) -> frozenset[str]:
-        """Return the collections whose databases offer only their own captures."""
-        scopes = {name: self.scope or archive.dedup_scope(name) for _, name in self.databases}
-        return frozenset(name for name, scope in scopes.items() if scope == "collection")
 
 
 _Lookup = tuple[RedisConnection, ArchiveQuestion]

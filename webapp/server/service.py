@@ -28,7 +28,8 @@ from webapp.server.connections import (
     port_of,
 )
 from webapp.server.protection import SharedProtection
-from webapp.server.redis_server import RedisSettings, serving_redis
+from webapp.server.redis_keys import RedisSettings
+from webapp.server.redis_server import serving_redis
 from webapp.server.worker import OpenedApplication, WorkerOrder
 from webapp.server.worker_pool import listening_service, run_workers
 from webapp.site.context import DEFAULT_TITLE, PlaybackState

@@ -32,7 +32,8 @@ from webapp.headers import ROBOTS_TXT, HostCheck, ShortAnswers
 from webapp.replay.routes import COLLECTION
 from webapp.server.connections import address_of, host_names, place_of
 from webapp.server.protection import SharedProtection
-from webapp.server.redis_server import RedisSettings, serving_redis
+from webapp.server.redis_keys import RedisSettings
+from webapp.server.redis_server import serving_redis
 from webapp.server.service import (
     DEFAULT_THREADS,
     ServiceSettings,

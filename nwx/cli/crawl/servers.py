@@ -24,7 +24,7 @@ from nwx.errors import UsageError
 from nwx.settings import DEDUP_SCOPES, Settings
 
 if TYPE_CHECKING:
-    from webapp.server.redis_server import RedisSettings
+    from webapp.server.redis_keys import RedisSettings
 
 
 @click.command("cdx-server")
@@ -168,7 +168,7 @@ def dedup_server_command(
 
 
 def _transfer(settings: "RedisSettings | None", source: str, target: str) -> None:
-    from webapp.server.redis_transfer import take_over, write_out
+    from webapp.server.redis_keys import take_over, write_out
 
     if settings is None or (source and target):
         raise UsageError("choose one of --from and --to")
