@@ -146,9 +146,6 @@ _MODULES = {
 
 
 _MOST_NEAR = 5
-_ALLOCATIONS = 100_000
-"""The number of allocations between two runs of the garbage collector."""
-
 PROGRAMS = ("dedup-cdx", "revisits", "add-dates")
 """Commands that are also installed as programs."""
 
@@ -251,7 +248,6 @@ def main() -> None:
 def run(command: click.Command, name: str) -> None:
     """Run a command and exit: 0 done, 1 failed, 2 wrong use."""
     _complete(command, name)
-    gc.set_threshold(_ALLOCATIONS)  # makes loading modules 10 % faster
     # NumPy's threads wait for work that hardly any command has: idle, instead of 60 ms busily.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
@@ -279,7 +275,9 @@ def run(command: click.Command, name: str) -> None:
         click.echo(f"{name}: {clean(str(what))}: {error.strerror or error}", err=True)
         _drop_output()
         code = 1
-    gc.disable()  # a last collection at exit is useless, and took 10 % of the time of a search
+    # Collections at exit are useless, and took 10 % of the time of a search: some run if disabled.
+    gc.disable()
+    gc.freeze()
     sys.exit(code)
 
 
