@@ -52,8 +52,8 @@ FROM read_parquet('{files}', hive_partitioning = false)
 def nwx(folder: Path, work: Path, least: int) -> dict[str, Any]:
     """Build with nwx; return the number of combinations and the sum of all their features."""
     from nwx.engine.facet_store import BlobFolder
-    from nwx.facets.builds.build import FacetBuildOptions, build_facets
-    from nwx.facets.builds.sources import ParquetSource
+    from nwx.facets.build import FacetBuildOptions, build_facets
+    from nwx.facets.sources import ParquetSource
 
     options = FacetBuildOptions(min_captures=least, memory_bytes=1 << 30)
     report = build_facets(ParquetSource(folder), BlobFolder(work / "facets"), options)

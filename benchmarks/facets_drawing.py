@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from nwx.facets.builds.sources import PARQUET_COLUMNS
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.question import FacetCondition, FacetQuestion, Feature
+from nwx.facets.sources import PARQUET_COLUMNS
 
 KINDS = ("large", "small", "span", "union", "list")
 

@@ -33,7 +33,7 @@ from benchmarks.facets_drawing import KINDS, Drawing, values_of
 from benchmarks.facets_duckdb import COUNTED_FEATURES, Peer
 from nwx.engine.base import Engine, open_engine
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.question import AnsweredBy, FacetAnswer, FacetCondition, FacetQuestion
 from nwx.settings import ServerSettings, Settings

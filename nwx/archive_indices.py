@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.engine.capabilities import Upgrade
     from nwx.errors import NwxError
     from nwx.exports import PackOptions, PackReport, WaczSelection
-    from nwx.facets.builds.build import FacetBuildReport
+    from nwx.facets.build import FacetBuildReport
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
     from nwx.importing.enrichment import EnrichReport
     from nwx.importing.importer import ListenerOfPages
@@ -122,7 +122,7 @@ class ArchiveIndices(ArchiveWork):
 
     def load_facets(self, folder: Path, progress: ShowProgress = no_progress) -> "FacetBuildReport":
         """Load facets counted by `nwx spark facets` from a folder."""
-        from nwx.facets.builds.counted_facets import load_counted_facets
+        from nwx.facets.counted_facets import load_counted_facets
 
         return load_counted_facets(self._whole(), folder, progress)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.exports.cc_index_files import CcIndexReport
     from nwx.exports.hosts import HostExportReport
     from nwx.exports.links import LinkExportReport
-    from nwx.facets.builds.build import FacetBuildReport
+    from nwx.facets.build import FacetBuildReport
     from nwx.importing import ImportReport
     from nwx.links.build import InlinkBuildReport
     from nwx.pictures.build import PictureBuildReport
@@ -244,7 +244,7 @@ class ArchiveWork:
     def _build_facets(
         self, progress: ShowProgress, source: Path | None = None, **options: Any
     ) -> "FacetBuildReport":
-        from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+        from nwx.facets.build import FacetBuildOptions, build_archive_facets
 
         return build_archive_facets(self._whole(), FacetBuildOptions(**options), progress, source)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nwx.facets.builds.counted_facets import (
+from nwx.facets.codes import LABEL_TABLES, MonthColumns
+from nwx.facets.counted_facets import (
     COUNTED_CAPTURES,
     COUNTED_COMBINATIONS,
     COUNTED_IDS,
@@ -17,7 +18,6 @@ from nwx.facets.builds.counted_facets import (
     combinations_frame,
     labels_json,
 )
-from nwx.facets.codes import LABEL_TABLES, MonthColumns
 from nwx.facets.stored_build import Build
 
 

@@ -12,8 +12,8 @@ from nwx.bulk.whole_files import parquet_bytes, whole_folder
 from nwx.engine.base import Engine
 from nwx.engine.document_index import RESULT_WINDOW
 from nwx.errors import UsageError
-from nwx.facets.builds.sources import EXPORT_NOTE, to_table
 from nwx.facets.criteria import month_name
+from nwx.facets.sources import EXPORT_NOTE, to_table
 from nwx.model import Collapse, Hit, IndexName
 from nwx.query.question import Question, loosened, resolve
 from nwx.searching.answers import answer_to_json, hit_answer

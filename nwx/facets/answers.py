@@ -17,8 +17,8 @@ from nwx.engine.facet_store import BlobFolder, CapturePlace
 from nwx.errors import EngineError
 from nwx.facets.codes import ARCHIVE_FILE, MonthColumns
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
-from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
+from nwx.facets.feature_counts import count_features
 from nwx.facets.groups import count_groups
 from nwx.facets.live import PLACE_FIELDS, estimate, look_up
 from nwx.facets.question import (
@@ -294,8 +294,8 @@ class _CurrentColumns:
 
     def _made(self) -> FacetColumns:
         # Imported here, as most processes never build.
-        from nwx.facets.builds.build import FacetBuildOptions, build_facets
-        from nwx.facets.builds.sources import ArchiveCaptures
+        from nwx.facets.build import FacetBuildOptions, build_facets
+        from nwx.facets.sources import ArchiveCaptures
 
         build = fetched_build(self._store)
         known = build.notes.captures if build else 0

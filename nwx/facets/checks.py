@@ -11,8 +11,8 @@ from nwx.bulk.arrays import Array
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.facets.columns import FacetColumns
-from nwx.facets.counts import count_features
 from nwx.facets.criteria import Criterion
+from nwx.facets.feature_counts import count_features
 from nwx.facets.groups import count_groups
 from nwx.facets.question import STORED_FEATURES, FacetCondition, Features
 from nwx.facets.stored_build import with_fetched

@@ -18,8 +18,15 @@ from nwx.bulk.arrays import Array
 from nwx.engine.document_index import current_work, together
 from nwx.facets.codes import check_bits
 from nwx.facets.columns import FacetColumns, MonthRows
-from nwx.facets.counts import MANY_GROUPS, MARKED_FROM, PIECE, count_features, sums, varied_bytes
 from nwx.facets.criteria import Criterion
+from nwx.facets.feature_counts import (
+    MANY_GROUPS,
+    MARKED_FROM,
+    PIECE,
+    count_features,
+    sums,
+    varied_bytes,
+)
 from nwx.facets.question import STORED_FEATURES, FacetRow, Features
 
 _COUNTED_AT_ONCE = 1 << 22

@@ -24,10 +24,10 @@ from nwx.cdx.inputs import FilePiece, LayoutChangedError, ReadTask
 from nwx.cdxserver.loaded_lines import Loaded, read_captures
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS
 from nwx.errors import CdxError, SourceError, UsageError
-from nwx.facets.builds.sources import EXPORT_NOTE, capture_rows_in, read_capture_slice
 from nwx.facets.codes import ARCHIVE_FILE, CaptureCodes, Labels, encode, to_frame
 from nwx.facets.criteria import COLUMN_CRITERIA, Criterion
 from nwx.facets.sites import Sites
+from nwx.facets.sources import EXPORT_NOTE, capture_rows_in, read_capture_slice
 from nwx.jobs.facet_cells import CRITERIA, CellLayout
 from nwx.jobs.inputs import cdx_tasks, in_one_piece, is_cdx_name, task_is_far, task_name
 from nwx.jobs.output import JobFolder, PieceReport, ReportFolder, absolute_place

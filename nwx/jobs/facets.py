@@ -13,7 +13,8 @@ import polars as pl
 from nwx.bulk.arrays import Array
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import JobError
-from nwx.facets.builds.counted_facets import (
+from nwx.facets.codes import Labels
+from nwx.facets.counted_facets import (
     COUNTED_CAPTURES,
     COUNTED_COMBINATIONS,
     COUNTED_IDS,
@@ -23,7 +24,6 @@ from nwx.facets.builds.counted_facets import (
     combinations_frame,
     labels_json,
 )
-from nwx.facets.codes import Labels
 from nwx.facets.criteria import Criterion, grouping_name
 from nwx.facets.sites import Sites
 from nwx.jobs.facet_cells import (

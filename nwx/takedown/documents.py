@@ -14,7 +14,7 @@ from nwx.engine.entries import document_entry, document_from_entry
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.anchor_writer import forget_visible_anchors
 from nwx.errors import EngineVersionError, SettingsError
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.sites import Sites
 from nwx.facets.stored_build import current_build
 from nwx.keys import holds, makes_document, precedence

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.engine.base import Engine
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.importing.extracted.documents_file import extracted_sources
 from nwx.links.archive_links import ArchiveLinks

@@ -13,8 +13,8 @@ from nwx.engine.entries import EntryColumns
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore, StoredBuild
 from nwx.errors import BlobError, EngineBusyError, UsageError
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
-from nwx.facets.builds.counted_facets import load_counted_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.counted_facets import load_counted_facets
 from nwx.facets.question import AnsweredBy, parse_facet_question
 from nwx.model import IndexName
 from tests.conformance.engines import Opener

@@ -9,7 +9,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.question import (
     AnsweredBy,

@@ -9,7 +9,7 @@ from nwx.engine.base import Engine
 from nwx.errors import EngineError
 from nwx.facets import answers, live
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import AnsweredBy, FacetCondition, FacetQuestion, Feature
 from nwx.facets.sites import Sites

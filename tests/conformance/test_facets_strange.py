@@ -8,7 +8,7 @@ import pytest
 
 from nwx.engine.base import Engine
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.checks import check_facets
 from nwx.facets.columns import FacetColumns
 from nwx.facets.criteria import Criterion

@@ -16,7 +16,7 @@ from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.engine.indices.picture_index import Appearance, Picture
 from nwx.engine.indices.quality_index import Fault
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.keys import capture_id
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links

@@ -14,8 +14,8 @@ from nwx.cdxserver.loaded_lines import load_lines
 from nwx.engine.base import Engine, open_engine
 from nwx.exports.captures import export_captures
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
-from nwx.facets.builds.counted_facets import COUNTED_COMBINATIONS, load_counted_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.counted_facets import COUNTED_COMBINATIONS, load_counted_facets
 from nwx.facets.question import AnsweredBy, FacetAnswer, parse_facet_question
 from nwx.facets.sites import Sites
 from nwx.jobs import facet_rows

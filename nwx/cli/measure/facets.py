@@ -21,7 +21,7 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.facets.builds.build import FacetBuildReport
+    from nwx.facets.build import FacetBuildReport
     from nwx.facets.sites import Sites
 
 

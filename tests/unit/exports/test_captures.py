@@ -18,7 +18,7 @@ from nwx.exports.captures import (
     results_json,
     results_urls,
 )
-from nwx.facets.builds.sources import EXPORT_NOTE
+from nwx.facets.sources import EXPORT_NOTE
 from nwx.model import Hit
 from nwx.settings import Settings
 from tests.conformance.archive import batch, page

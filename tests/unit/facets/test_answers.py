@@ -13,7 +13,7 @@ from nwx.engine.document_index import Work, working
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.errors import QuestionTimeoutError
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetQuestion
 from nwx.model import Capture

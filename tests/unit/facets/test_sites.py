@@ -7,7 +7,7 @@ import pytest
 from nwx.engine.base import open_engine
 from nwx.errors import SourceError, UsageError
 from nwx.facets.answers import FacetAnswers
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.question import parse_facet_question
 from nwx.facets.sites import read_sites
 from nwx.settings import Settings

@@ -12,9 +12,9 @@ import pytest
 from nwx.cdx import inputs
 from nwx.cdx.inputs import CdxSource, LayoutChangedError, ReadTask, plan_tasks, ready_inputs
 from nwx.errors import SourceError, UsageError
-from nwx.facets.builds.sources import EXPORT_NOTE
 from nwx.facets.criteria import Criterion
 from nwx.facets.sites import Sites
+from nwx.facets.sources import EXPORT_NOTE
 from nwx.jobs import facet_rows
 from nwx.jobs.facet_rows import (
     ROW_SCHEMA,

@@ -18,10 +18,10 @@ import numpy as np
 
 from nwx.bulk.arrays import Array, narrow
 from nwx.bulk.progress import ShowProgress, WorkProgress
-from nwx.facets.builds import cell_features
-from nwx.facets.builds.cell_features import CellCaptures, CombinationsBefore, repeats
+from nwx.facets import feature_counts
 from nwx.facets.codes import Labels, MonthColumns, check_bits
 from nwx.facets.criteria import CUBE, Criterion, grouping_name
+from nwx.facets.feature_counts import CellCaptures, CombinationsBefore, repeats
 from nwx.facets.question import STORED_FEATURES
 from nwx.facets.stored_build import Build, BuildDraft
 
@@ -185,7 +185,7 @@ class _Counter:
             known &= split
             split = split & ~known
             if known.any():
-                more = cell_features.added_features(
+                more = feature_counts.added_features(
                     self._captures, self._before, rows, cells, len(counts), self._pool
                 )
                 features = {
@@ -223,7 +223,7 @@ class _Counter:
         urls = in_pool.result()
         repeating[0][of_documents[~documents.suspected]] = False
         repeating[1][of_urls[~urls.suspected]] = False
-        return cell_features.count_cells(captures, rows, cells, counts, documents, urls)
+        return feature_counts.count_cells(captures, rows, cells, counts, documents, urls)
 
 
 def _open(repeating: Array, cells: Array, wanted: Array) -> Array:

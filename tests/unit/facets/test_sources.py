@@ -10,8 +10,8 @@ from nwx.engine.base import open_engine
 from nwx.engine.facet_store import BlobFolder
 from nwx.errors import EngineBusyError, EngineError, SourceError
 from nwx.exports.captures import export_captures
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets, build_facets
-from nwx.facets.builds.sources import ParquetSource, to_table
+from nwx.facets.build import FacetBuildOptions, build_archive_facets, build_facets
+from nwx.facets.sources import ParquetSource, to_table
 from nwx.facets.stored_build import current_build
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_entries
@@ -89,7 +89,7 @@ def export(tmp_path: Path) -> Path:
 def test_a_stopped_build_goes_on(
     tmp_path: Path, export: Path, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.facets.builds.build._FEWEST_AT_ONCE", 50)
+    monkeypatch.setattr("nwx.facets.build._FEWEST_AT_ONCE", 50)
     options = FacetBuildOptions(min_captures=3, memory_bytes=1)
     seen = 0
 

@@ -20,7 +20,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.errors import InsteadOf, SourceError
-from nwx.facets.builds.build import BUILDING, WORK_FOLDER, FacetBuildReport
+from nwx.facets.build import BUILDING, WORK_FOLDER, FacetBuildReport
 from nwx.facets.codes import Labels, MonthColumns, with_own
 from nwx.facets.criteria import CUBE, Criterion, month_name
 from nwx.facets.question import STORED_FEATURES

@@ -8,8 +8,8 @@ from pathlib import Path
 from nwx.engine.base import open_engine
 from nwx.engine.facet_store import BlobFolder
 from nwx.exports.captures import export_captures
-from nwx.facets.builds.build import FacetBuildOptions, build_facets
-from nwx.facets.builds.sources import ParquetSource
+from nwx.facets.build import FacetBuildOptions, build_facets
+from nwx.facets.sources import ParquetSource
 from nwx.model import Capture
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_build, stored_entries
@@ -18,8 +18,8 @@ BUILD = """
 import os, signal, sys
 from pathlib import Path
 from nwx.engine.facet_store import BlobFolder
-from nwx.facets.builds import build as building
-from nwx.facets.builds.sources import ParquetSource
+from nwx.facets import build as building
+from nwx.facets.sources import ParquetSource
 
 export, folder, left = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 fsync = os.fsync

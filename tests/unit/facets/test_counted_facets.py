@@ -8,8 +8,8 @@ import pytest
 from nwx.bulk.arrays import Array
 from nwx.engine.base import open_engine
 from nwx.errors import SourceError
-from nwx.facets.builds.build import FacetBuildOptions, build_archive_facets
-from nwx.facets.builds.counted_facets import (
+from nwx.facets.build import FacetBuildOptions, build_archive_facets
+from nwx.facets.counted_facets import (
     COUNTED_COMBINATIONS,
     COUNTED_NOTES,
     SUCCESS_FILE,

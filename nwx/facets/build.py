@@ -16,14 +16,6 @@ from nwx.bulk.whole_files import locked_folder, whole_file
 from nwx.engine.base import Engine
 from nwx.engine.facet_store import BlobStore
 from nwx.errors import EngineVersionError, UsageError
-from nwx.facets.builds.groupings import store_combinations
-from nwx.facets.builds.sources import (
-    NUMBERED,
-    ArchiveCaptures,
-    CaptureParts,
-    CaptureSource,
-    ParquetSource,
-)
 from nwx.facets.codes import (
     LABEL_TABLES,
     DenseNumbers,
@@ -34,7 +26,15 @@ from nwx.facets.codes import (
     with_own,
 )
 from nwx.facets.criteria import Criterion, month_name
+from nwx.facets.groupings import store_combinations
 from nwx.facets.sites import Sites
+from nwx.facets.sources import (
+    NUMBERED,
+    ArchiveCaptures,
+    CaptureParts,
+    CaptureSource,
+    ParquetSource,
+)
 from nwx.facets.stored_build import Build, BuildDraft, current_build, fetched_build, restamped
 from nwx.model import IndexName
 

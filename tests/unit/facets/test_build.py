@@ -9,11 +9,11 @@ import pytest
 
 from nwx.engine.base import open_engine
 from nwx.errors import SourceError
-from nwx.facets.builds import cell_features
-from nwx.facets.builds.build import FacetBuildOptions, FacetBuildReport, build_facets
-from nwx.facets.builds.sources import ArchiveCaptures
+from nwx.facets import feature_counts
+from nwx.facets.build import FacetBuildOptions, FacetBuildReport, build_facets
 from nwx.facets.criteria import CUBE, Criterion
 from nwx.facets.question import STORED_FEATURES
+from nwx.facets.sources import ArchiveCaptures
 from nwx.model import Capture
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, counted, features, groups, stored_entries
@@ -80,7 +80,7 @@ def test_a_build_goes_on_after_its_seeds_could_not_be_written(
 
     try:
         with monkeypatch.context() as patched, pytest.raises(SourceError, match="File too large"):
-            patched.setattr("nwx.facets.builds.build.os.urandom", seeds_before_the_limit)
+            patched.setattr("nwx.facets.build.os.urandom", seeds_before_the_limit)
             build(tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -108,8 +108,8 @@ def test_captures_that_come_later_change_a_build_to_what_it_would_be_from_scratc
 def test_months_that_are_added_one_by_one_are_counted_as_all_at_once(
     tmp_path: Path, seed: int, revisits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spy = Mock(side_effect=cell_features.added_features)
-    monkeypatch.setattr(cell_features, "added_features", spy)
+    spy = Mock(side_effect=feature_counts.added_features)
+    monkeypatch.setattr(feature_counts, "added_features", spy)
     captures = by_chance(seed, 240, months=6)
     captures = [one for one in captures if revisits or one.record_type != "revisit"]
     for month in range(1, 7):

@@ -1,1 +1,0 @@
-"""Building of the stored facets."""
