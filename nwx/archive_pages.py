@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.exports import PackReport, WaczSelection
     from nwx.facets.answers import FacetAnswers
     from nwx.facets.question import FacetAnswer, FacetCondition, FacetQuestion
-    from nwx.links.kept_links import KeptLinks, LinkGraph, OutlinkState, UrlInlinks
+    from nwx.links.archive_links import KeptLinks, LinkGraph, OutlinkState, UrlInlinks
     from nwx.links.missing_urls import PageResources
     from nwx.model import Capture, Dates, Document
     from nwx.pictures.answers import (
@@ -127,7 +127,7 @@ class ArchivePages(ArchiveWork):
         return pack_warc(self._seen(), selection, path, progress)
 
     def _links(self) -> "KeptLinks":
-        from nwx.links.kept_links import KeptLinks
+        from nwx.links.archive_links import KeptLinks
 
         return self._kept(KeptLinks)
 
@@ -157,13 +157,13 @@ class ArchivePages(ArchiveWork):
         self, host: str = "", *, domains: bool = False, year: int = 0, top: int = 40
     ) -> "LinkGraph":
         """Return the hosts (or domains) linked with a host, or the most linked ones without it."""
-        from nwx.links.kept_links import GraphKey
+        from nwx.links.archive_links import GraphKey
 
         return self._links().around(host, GraphKey(domains, LinkCell(year or None)), top)
 
     def site_ranks(self, *, by_pagerank: bool) -> Mapping[str, float]:
         """Return the PageRank, or harmonic centrality, of each domain in the graph of links."""
-        from nwx.links.kept_links import GraphKey
+        from nwx.links.archive_links import GraphKey
 
         graph, central = self._links().central(GraphKey(domains=True))
         values = central.pagerank if by_pagerank else central.harmonic
@@ -171,7 +171,7 @@ class ArchivePages(ArchiveWork):
 
     def outlink_states(self, document: "Document", limit: int) -> "Sequence[OutlinkState]":
         """Return the first links of a document with the states of the linked URLs."""
-        from nwx.links.kept_links import outlink_states
+        from nwx.links.archive_links import outlink_states
 
         return outlink_states(self._seen(), document.extract.links[:limit])
 

@@ -11,8 +11,8 @@ from flask_babel import gettext, lazy_gettext
 from nwx.charts.fields import Spec, drawable
 from nwx.charts.pictures import PictureFormat, draw_picture
 from nwx.charts.treemap import DIRECTIONS, GraphRow, link_graph, sized_link_graph
+from nwx.links.archive_links import LinkGraph
 from nwx.links.host_graph import Neighbourhood
-from nwx.links.kept_links import LinkGraph
 from nwx.searching.answers import Count
 from webapp.explore.charts import asked_picture, chart_looks, picture_width, with_words
 from webapp.explore.page import chart_values

@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import lazy_gettext
 
 from nwx import Rows
-from nwx.links.kept_links import UrlInlinks
+from nwx.links.archive_links import UrlInlinks
 from nwx.links.missing_urls import KIND_GROUPS, MissingUrl
 from nwx.model import Anchor
 from nwx.quality.missing_resources import RESOURCE_KINDS

@@ -16,7 +16,8 @@ from nwx.engine.capture_index import KeysAtTime, nearest_captures
 from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_key, document_id, is_browsed
-from nwx.links.missing_urls import LOWEST_ERROR, MOST_RESOURCES
+from nwx.links.archive_links import LOWEST_ERROR
+from nwx.links.missing_urls import MOST_RESOURCES
 from nwx.model import Capture
 from nwx.pictures.measures import payload_at
 from nwx.quality.page_information import page_info

@@ -3,7 +3,6 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -16,7 +15,7 @@ from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError, UsageError
 from nwx.keys import is_browsed
-from nwx.links.archive_links import ArchiveLinks
+from nwx.links.archive_links import LOWEST_ERROR, ArchiveLinks, link_keys
 from nwx.links.needed_urls import NeededUrls, needed_urls, needing_pages
 from nwx.model import Document, Link
 from nwx.values.timestamps import DateOption, date_bounds, seconds_between
@@ -30,9 +29,6 @@ from nwx.values.urls import (
     is_of_site,
     present_kind,
 )
-
-LOWEST_ERROR = 400
-"""Captures with this status or a higher one are errors."""
 
 _LOWEST_REDIRECT = 300
 _MOST_FOLLOWED = 200
@@ -341,14 +337,6 @@ def page_resources(engine: Engine, document: Document) -> PageResources:
         elif statuses.get(key, LOWEST_ERROR) >= LOWEST_ERROR:
             missing.setdefault(key, MissingResource(wanted[key].url, kind, statuses.get(key)))
     return PageResources(len(keys), tuple(missing.values()), len(wanted) > len(keys))
-
-
-def link_keys(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:
-    """Yield links with their urlkeys; invalid and not browsable URLs are left out."""
-    for link in links:
-        if is_browsed(link.url):
-            with suppress(UrlError):
-                yield urlkey(link.url), link
 
 
 def _embedded(links: Iterable[Link]) -> Iterator[tuple[str, Link]]:

@@ -12,9 +12,9 @@ from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import Fault, PlaybackScore, QualityFilter
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.errors import UrlError, UsageError
+from nwx.links.archive_links import LOWEST_ERROR
 from nwx.links.missing_urls import (
     LOOKED_AHEAD,
-    LOWEST_ERROR,
     LostTarget,
     PageFilter,
     asked_missing,

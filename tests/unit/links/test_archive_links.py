@@ -7,8 +7,8 @@ import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import NotBuiltError
+from nwx.links.archive_links import GraphKey, KeptLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
-from nwx.links.kept_links import GraphKey, KeptLinks
 from tests.links import page
 
 
