@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.access.restricted_engine import RestrictedEngines
     from nwx.cdx.inputs import CdxSource
     from nwx.engine.base import Engine
-    from nwx.engine.file_places import FilePlaces
     from nwx.exports import PackReport
     from nwx.exports.archive_inputs import ExtractReport
     from nwx.exports.captures import ExportReport
@@ -33,6 +32,7 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.links.build import InlinkBuildReport
     from nwx.pictures.build import PictureBuildReport
     from nwx.searching.vectors import VectorBuildReport
+    from nwx.warc.sources import FilePlaces
 
     BuildReport = FacetBuildReport | InlinkBuildReport | PictureBuildReport | VectorBuildReport
 
@@ -132,9 +132,9 @@ class ArchiveWork:
 
     def _places(self) -> "FilePlaces":
         if self._files is None:
-            from nwx.engine.file_places import FilePlaces
+            from nwx.warc.sources import FilePlaces
 
-            self._files = FilePlaces(self._whole())
+            self._files = FilePlaces(self._whole().files)
         return self._files
 
     def import_(

@@ -17,10 +17,10 @@ from nwx.accounts.user_options import user_options
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
+from nwx.warc.sources import FilePlaces
 from webapp import access_page, link_graph, linked_urls, login_page, quality_pages, renders
 from webapp import entities as entities
 from webapp.access_page import prepare_hidden_marks
@@ -191,7 +191,7 @@ def create_app(
         playback=playback,
         folder=ArchiveFolder(engine),
         settings=triples or Settings(engine.address),
-        files=FilePlaces(engine),
+        files=FilePlaces(engine.files),
     )
     captures = CdxService(
         CdxServer([EngineSource(engine), *cdx_sources], engine.aliases, engine.digests),

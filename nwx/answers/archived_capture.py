@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from nwx.answers.tables import html_table
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.model import Capture, ReadError
 from nwx.quality.stored_blocks import block_of_capture
@@ -28,7 +27,7 @@ from nwx.values.urls import clean_url
 from nwx.warc.members import READ_FAILURES, open_members
 from nwx.warc.record import Record
 from nwx.warc.scanner import Scanner
-from nwx.warc.sources import expand
+from nwx.warc.sources import FilePlaces, expand
 from nwx.warc.stored_bytes import RecordFault
 
 if TYPE_CHECKING:

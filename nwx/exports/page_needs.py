@@ -13,7 +13,6 @@ from nwx.bulk.progress import batches
 from nwx.captures import is_page
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime, nearest_captures
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.keys import capture_key, document_id, is_browsed
 from nwx.links.archive_links import LOWEST_ERROR
@@ -31,6 +30,7 @@ from nwx.values.render_names import RenderKind
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import urlkey
 from nwx.values.urls import EMBEDDED, REFRESH, present_kind
+from nwx.warc.sources import FilePlaces
 
 _PAGES_AT_ONCE = 20
 _DEPTH = 8
@@ -75,7 +75,7 @@ class PageNeeds:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._of_paths: LRUCache[str, list[Capture]] = LRUCache(_PATHS_KEPT)
-        self._places = FilePlaces(engine)
+        self._places = FilePlaces(engine.files)
         self._has_renders = has_renders(engine)
 
     def needed_captures(self, captures: Iterable[Capture]) -> Iterator[Capture]:

@@ -14,7 +14,6 @@ from nwx.bulk.resources import processors
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
 from nwx.engine.entries import id_of
-from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.picture_index import MOST_APPEARANCES, Appearance, Picture, PictureIndex
 from nwx.errors import SourceError, StaleMarkError
 from nwx.keys import makes_document, precedence
@@ -24,6 +23,7 @@ from nwx.pictures.page_images import ImagesOfPage
 from nwx.quality.stored_blocks import is_decoded
 from nwx.values.media_types import HTML
 from nwx.values.records import copied
+from nwx.warc.sources import FilePlaces
 
 _NEAR = 16
 _APPEARANCES_AT_ONCE = 200
@@ -114,7 +114,7 @@ class _Build:
         self._engine, self._workers, self._progress = engine, workers, progress
         self._pool = Pool(workers)
         self._index = engine.picture_index()
-        self._places = FilePlaces(engine)
+        self._places = FilePlaces(engine.files)
         self._counts: Counter[str] = Counter()
         self._problems: list[str] = []
         self._begun = time.monotonic()

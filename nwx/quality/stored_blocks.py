@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError, TimestampError, UrlError
 from nwx.model import Capture
 from nwx.values.http import NO_HEAD, decode_body, response_head
@@ -15,7 +14,7 @@ from nwx.values.urlkeys import urlkey
 from nwx.values.urls import clean_url
 from nwx.warc.members import is_damaged, record_at
 from nwx.warc.record import MAX_HEAD_BYTES, WARC_MAGIC, Head, arc_head, warc_head
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, FilePlaces
 
 _RECORD_END = 5
 

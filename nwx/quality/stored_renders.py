@@ -11,7 +11,6 @@ from cachetools import TTLCache, cachedmethod
 
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError, TimestampError, UrlError
 from nwx.model import Capture, Document, Hit, RenderPlace
 from nwx.quality.stored_blocks import (
@@ -33,7 +32,7 @@ from nwx.values.render_names import (
 from nwx.values.timestamps import normal_timestamp, seconds_between
 from nwx.values.urlkeys import urlkey
 from nwx.warc.gzip_members import GzipMembers
-from nwx.warc.sources import ArchiveSource
+from nwx.warc.sources import ArchiveSource, FilePlaces
 from nwx.warc.stored_bytes import Raw
 
 MOST_RENDER_BYTES = 64 << 20

@@ -1,11 +1,13 @@
-"""Archive files to read: from paths, folders, manifests, addresses and standard input."""
+"""Archive files: from paths, folders, manifests, addresses, standard input and the ledger."""
 
 import glob
 import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import BinaryIO
 from nwx.bulk.whole_files import address_stream, is_address, standard_input
 from nwx.data_classes import dataclass
 from nwx.errors import SourceError
-from nwx.model import STANDARD_INPUT, ReadError, SourceFile
+from nwx.model import STANDARD_INPUT, Capture, ReadError, SourceFile
 from nwx.warc.wacz import Places, RequiredFile, WaczMember, open_member, wacz_members
 from nwx.warc.zip_entries import window
 
@@ -25,6 +27,7 @@ OPEN_SUFFIX = ".open"
 _ARCHIVE_NAME = re.compile(r"\.w?arc(?:\.(?:wat|wet))?(?:\.(?:gz|zst|zstd))?$|\.wacz$", re.I)
 _GLOB = re.compile(r"[*?\[]")
 _MEMBER = ".wacz#"
+_PATIENCE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +287,37 @@ def _check_regular(path: str, status: os.stat_result) -> None:
 
 def _real(path: str) -> str:
     return path if path == STANDARD_INPUT or is_address(path) else os.path.realpath(path)
+
+
+class FilePlaces:
+    """Locations of imported files, reread from the ledger only when needed; thread-safe.
+
+    That is when it lacks a file, or a file is not at its location, as files are moved and imported
+    all the time. `ledger` returns the imported files.
+    """
+
+    def __init__(self, ledger: Callable[[], Iterable[SourceFile]]) -> None:
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._paths: dict[tuple[str, str], str] = {}
+        self._next_read = 0.0
+
+    def path(self, collection: str, name: str) -> str | None:
+        """Return the path or address of a file, None if the ledger lacks it."""
+        found = self._paths.get((collection, name))
+        if found is None or not is_present(found):
+            self._refresh()
+            found = self._paths.get((collection, name))
+        return found
+
+    def is_there(self, capture: Capture) -> bool:
+        """Return whether the file of a capture is readable; for addresses, whether it is known."""
+        path = self.path(capture.collection, capture.source_file)
+        return path is not None and is_present(path)
+
+    def _refresh(self) -> None:
+        """Reread the ledger, unless that was done within _PATIENCE_SECONDS."""
+        with self._lock:
+            if time.monotonic() >= self._next_read:
+                self._paths = {(one.collection, one.name): one.path for one in self._ledger()}
+                self._next_read = time.monotonic() + _PATIENCE_SECONDS

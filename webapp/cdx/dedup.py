@@ -9,11 +9,11 @@ from flask.typing import ResponseReturnValue
 
 from nwx.dedup.policies import Fetched, FoundOriginal, Policy, find_original
 from nwx.engine.base import Engine
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import DigestError, NwxError, TimestampError, UsageError
 from nwx.model import Capture
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp, to_timestamp
+from nwx.warc.sources import FilePlaces
 from webapp.cdx.operations import DEDUP_PARAMETERS, DedupAnswer
 from webapp.cdx.service import cdx_engine
 from webapp.site import parameters
@@ -47,7 +47,7 @@ def prepare_dedup(app: Flask, engine: Engine, places: ArchivedPlaces | None = No
 
     `places` registers the files of originals, so that these can be played.
     """
-    app.extensions[_EXTENSION] = (FilePlaces(engine), places)
+    app.extensions[_EXTENSION] = (FilePlaces(engine.files), places)
     app.register_blueprint(blueprint)
 
 

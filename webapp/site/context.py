@@ -16,10 +16,10 @@ from werkzeug.exceptions import NotFound
 from nwx import Archive
 from nwx.access.restricted_engine import RestrictedEngine, RestrictedEngines
 from nwx.engine.base import Engine
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineBusyError, EngineUnavailableError, ErrorText, FormatError
 from nwx.model import Document
 from nwx.settings import Settings
+from nwx.warc.sources import FilePlaces
 from webapp.site.preferences import COOKIE, Preferences, from_cookie
 from webapp.site.viewer import viewer
 

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 from nwx.bulk.child_processes import ChildFunction, ChildProcess
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.quality_index import PlaybackScore
 from nwx.errors import NwxError, UrlError, UsageError
 from nwx.model import Capture, IndexName
@@ -33,6 +32,7 @@ from nwx.quality.render_writer import kept_renders
 from nwx.quality.scores import CaptureMark, marked_captures
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey
+from nwx.warc.sources import FilePlaces
 
 _WAIT_SECONDS, _LOOK_SECONDS = 15.0, 0.2
 _IDLE_SECONDS = 15.0
@@ -89,7 +89,7 @@ def check_arrivals(
     `tell` gets the report of a few pages at a time, `passed` the ids of captures that are skipped
     as they are not found. Raises the same errors as `check_playback`.
     """
-    places, waiting, repairs = FilePlaces(engine), _Waiting(arrivals), _Repairs(engine)
+    places, waiting, repairs = FilePlaces(engine.files), _Waiting(arrivals), _Repairs(engine)
     while not (waiting.is_over and repairs.is_done):
         waiting.patience_seconds = _IDLE_SECONDS if repairs.is_done else 0.0
         lost = PlaybackTally()

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from nwx.engine.base import Engine
-from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.quality_index import Fault, PlaybackScore
 from nwx.errors import FormatError, SourceError
 from nwx.keys import id_of_capture
@@ -30,6 +29,7 @@ from nwx.quality.stored_renders import StoredRender, find_renders, read_render
 from nwx.values.records import copied
 from nwx.values.render_names import FaultKind, RenderKind
 from nwx.values.timestamps import seconds_between, to_timestamp
+from nwx.warc.sources import FilePlaces
 
 MOST_SECONDS_APART = 30 * 86_400
 """Renders further from the capture of a page are not of its crawl."""
@@ -64,7 +64,7 @@ class CrawlRenders:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._places = FilePlaces(engine)
+        self._places = FilePlaces(engine.files)
 
     def of_page(self, page: Capture) -> CrawlRender:
         """Return the renders and page information that the crawl stored for a captured page."""

@@ -9,7 +9,6 @@ from typing import NamedTuple, Self
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import EngineError, SourceError, UrlError
 from nwx.keys import capture_key, document_id
 from nwx.model import Capture
@@ -19,7 +18,7 @@ from nwx.steering.analysis.url_lists import url_list_view
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urlkeys import urlkey
 from nwx.warc.reader import ArchiveReader, CaptureRecord, StoredPayload
-from nwx.warc.sources import ArchiveSource, is_present
+from nwx.warc.sources import ArchiveSource, FilePlaces, is_present
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class PageReader:
     def _payload_elsewhere(self, task: PageTask) -> StoredPayload | None:
         """Return the payload from the file's current path in the ledger, if that is another."""
         if self._places is None:
-            self._places = FilePlaces(self._opened())
+            self._places = FilePlaces(self._opened().files)
         now = page_task(self._places, task.place)
         is_known = now.source and task.source and now.source.path == task.source.path
         return None if is_known else _stored_payload(now)
@@ -176,7 +175,7 @@ def unanalysed_pages(
 
     Batches are in the order of urlkeys, pages of a batch in the order of their places.
     """
-    places = FilePlaces(engine)
+    places = FilePlaces(engine.files)
     index = engine.crawl_index()
     start: str | None = ""
     while start is not None:
@@ -223,7 +222,7 @@ class StoredPages:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._places = FilePlaces(engine)
+        self._places = FilePlaces(engine.files)
         self.counts = ReadCounts()
 
     def view(self, capture: Capture, timestamp: str) -> PageView | None:

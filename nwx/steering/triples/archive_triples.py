@@ -19,7 +19,6 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, batches, estimated_tot
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import SettingsError, SourceError, UrlError, WithheldError
 from nwx.model import Capture, IndexName, ReadError
 from nwx.settings import Settings
@@ -46,6 +45,7 @@ from nwx.steering.triples.triple_store import (
     TripleWriter,
 )
 from nwx.values.urlkeys import urlkey
+from nwx.warc.sources import FilePlaces
 
 _FOLDER = "triples"
 _WEB = ("http://", "https://")
@@ -268,7 +268,7 @@ class ArchiveTriples:
 
     def _add_pages(self) -> None:
         self._captures_in_all = self._engine.count(IndexName.CAPTURES)
-        places = FilePlaces(self._engine)
+        places = FilePlaces(self._engine.files)
         with PageReader(self._settings) as reader:
             for batch in _batches(page_places(self._captures())):
                 if self._stopping():

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.quality.stored_blocks import block_at, find_image, read_image
 from nwx.settings import Settings
-from nwx.warc.sources import ArchiveSource, expand
+from nwx.warc.sources import ArchiveSource, FilePlaces, expand
 from tests.renders import picture
 from tests.warc_records import http_response, warc_bytes, write_records
 
@@ -88,7 +87,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def test_images(engine: Engine, url: str, timestamp: str) -> None:
     found = find_image(engine, url, timestamp)
     assert found is not None
-    assert read_image(FilePlaces(engine), found) == IMAGE
+    assert read_image(FilePlaces(engine.files), found) == IMAGE
 
 
 @pytest.mark.parametrize(
@@ -106,7 +105,7 @@ def test_what_is_no_image(engine: Engine, url: str, timestamp: str) -> None:
 
 
 def test_images_that_cannot_be_read(engine: Engine, tmp_path: Path) -> None:
-    places = FilePlaces(engine)
+    places = FilePlaces(engine.files)
     coded = find_image(engine, URL + "?coded", "2015")
     assert coded is not None
     stored = len(gzip.compress(IMAGE)) + 200

@@ -6,7 +6,6 @@ from typing import Any, cast
 import pytest
 
 from nwx.engine.base import Engine
-from nwx.engine.file_places import FilePlaces
 from nwx.errors import FormatError, SourceError
 from nwx.model import Batch, Capture, RenderPlace, SourceFile
 from nwx.quality.render_writer import RenderWriter
@@ -23,25 +22,15 @@ from nwx.quality.stored_renders import (
 )
 from nwx.values.render_names import RenderKind
 from nwx.warc.reader import ArchiveReader, CaptureRecord
-from nwx.warc.sources import expand
+from nwx.warc.sources import FilePlaces, expand
 from tests.conformance.archive import capture
 from tests.rendering.renders import render as page_render
 from tests.renders import ALL_RENDERS, PAGE, render, write_rendered
 from tests.warc_records import write_records
 
 
-class _Files:
-    """The part of an engine that returns paths of files."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def files(self) -> list[SourceFile]:
-        return [SourceFile("web", self._path.name, str(self._path), None, "")]
-
-
 def places_of(path: Path) -> FilePlaces:
-    return FilePlaces(cast(Engine, cast(Any, _Files(path))))
+    return FilePlaces(lambda: [SourceFile("web", path.name, str(path), None, "")])
 
 
 def captures_of(path: Path) -> list[Capture]:

@@ -1,4 +1,4 @@
-"""Where archive files come from."""
+"""Archive files to read, and the locations of imported ones."""
 
 import builtins
 import gzip
@@ -15,20 +15,24 @@ from types import ModuleType
 import pytest
 
 from nwx.errors import SourceError
-from nwx.model import ReadError
+from nwx.model import ReadError, SourceFile
+from nwx.warc import sources
 from nwx.warc.checksums import checksum
 from nwx.warc.reader import ArchiveReader, CaptureRecord
 from nwx.warc.sources import (
     LONGEST_NAME_BYTES,
     ArchiveSource,
     FileError,
+    FilePlaces,
     expand,
     is_present,
     source_name,
 )
+from tests.conformance.archive import capture
 from tests.unit.warc.stored_files import pages, zipped
 
 DATA = zipped(*pages(2))
+HELD = capture("http://a.example/", source_file="a.warc.gz", collection="web")
 
 
 @pytest.fixture
@@ -327,3 +331,47 @@ def test_a_path_is_absolute_and_can_be_found_from_anywhere(
         assert isinstance(source, ArchiveSource)
         assert Path(source.path).is_absolute()
         assert Path(source.path).exists()
+
+
+class Ledger:
+    """The imported files."""
+
+    def __init__(self, *paths: str) -> None:
+        self.paths, self.asked = list(paths), 0
+
+    def __call__(self) -> list[SourceFile]:
+        self.asked += 1
+        return [SourceFile("web", path.rpartition("/")[2], path, 1, "") for path in self.paths]
+
+
+def test_the_ledger_is_read_once_for_files_that_stay(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.gz").touch()
+    files = Ledger(str(tmp_path / "a.warc.gz"))
+    known = FilePlaces(files)
+    assert [known.is_there(HELD) for _ in range(3)] == [True, True, True]
+    assert known.path("web", "a.warc.gz") == str(tmp_path / "a.warc.gz")
+    assert files.asked == 1
+
+
+def test_a_file_that_was_moved_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_PATIENCE_SECONDS", 0.0)
+    (tmp_path / "a.warc.gz").touch()
+    (tmp_path / "done").mkdir()
+    files = Ledger(str(tmp_path / "a.warc.gz"))
+    known = FilePlaces(files)
+    assert known.is_there(HELD)
+    (tmp_path / "a.warc.gz").rename(tmp_path / "done" / "a.warc.gz")
+    assert not known.is_there(HELD)
+    files.paths = [str(tmp_path / "done" / "a.warc.gz")]
+    assert known.is_there(HELD)
+
+
+def test_the_ledger_is_not_read_again_at_once_for_an_unknown_file() -> None:
+    files = Ledger()
+    known = FilePlaces(files)
+    assert [known.is_there(HELD) for _ in range(50)] == [False] * 50
+    assert files.asked == 1
+
+
+def test_an_address_is_there_when_it_is_known() -> None:
+    assert FilePlaces(Ledger("https://files.example/a.warc.gz")).is_there(HELD)

@@ -8,7 +8,6 @@ import pytest
 
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import open_engine
-from nwx.engine.file_places import FilePlaces
 from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files
@@ -22,7 +21,7 @@ from nwx.steering.running.pages import (
     page_task,
     unanalysed_pages,
 )
-from nwx.warc.sources import ArchiveSource, expand
+from nwx.warc.sources import ArchiveSource, FilePlaces, expand
 from tests.hostile_analysis import STONES, stone_pages
 from tests.warcs import Page, write_warc
 
