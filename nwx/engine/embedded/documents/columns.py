@@ -18,10 +18,11 @@ from cachetools import LRUCache
 from nwx.bulk.arrays import narrow
 from nwx.engine.document_dates import DateRows
 from nwx.engine.embedded.database import DOCUMENT_FACETS, count_rows
-from nwx.engine.embedded.documents.groups import Folds, Sets
 from nwx.engine.embedded.documents.stored_columns import (
+    Folds,
     Ints,
     Seen,
+    Sets,
     StoredColumns,
     changed_numbers,
     merged_date_columns,

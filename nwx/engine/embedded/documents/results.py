@@ -10,10 +10,9 @@ from nwx.engine.document_index import current_work
 from nwx.engine.embedded.documents import tantivy_index
 from nwx.engine.embedded.documents.columns import DocumentColumns
 from nwx.engine.embedded.documents.found import DATED_FACETS, NarrowedNumbers, SearchPlan
-from nwx.engine.embedded.documents.groups import Folds
 from nwx.engine.embedded.documents.linked_search import NO_LINKS, HitLinks
 from nwx.engine.embedded.documents.order import OrderedHits
-from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.stored_columns import Folds, Ints
 from nwx.engine.embedded.documents.view import ArchiveView
 from nwx.engine.entries import IndexEntry, hit_from_entry
 from nwx.engine.indices.vector_index import FoundPassage, ShownPassage

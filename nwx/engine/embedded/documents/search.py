@@ -20,7 +20,6 @@ from nwx.engine.embedded.documents.found import (
     own_scores,
     plan_search,
 )
-from nwx.engine.embedded.documents.groups import Folds
 from nwx.engine.embedded.documents.linked_search import (
     DocumentJoin,
     HitLinks,
@@ -39,7 +38,7 @@ from nwx.engine.embedded.documents.order import (
     steps,
 )
 from nwx.engine.embedded.documents.results import hit_of, read_facets, read_hits
-from nwx.engine.embedded.documents.stored_columns import Ints
+from nwx.engine.embedded.documents.stored_columns import Folds, Ints
 from nwx.engine.embedded.documents.view import ArchiveView, ArchiveViews
 from nwx.engine.embedded.documents.word_sets import similar_words
 from nwx.engine.indices import vector_index
