@@ -10,8 +10,8 @@ import pytest
 
 from nwx.engine.analyzer import tokens
 from nwx.engine.elastic import ElasticServer
-from nwx.engine.search_server.cluster.copies import next_version
 from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.writes import next_version
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.conformance.engines.search_server import remove_indices

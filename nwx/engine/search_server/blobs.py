@@ -9,17 +9,18 @@ from pathlib import Path
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import CURRENT_BUILD, BlobFolder, BlobStore, StoredBuild
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import (
-    index_states,
-    next_version,
-    refresh,
-    swap_versions,
-)
 from nwx.engine.search_server.pages import entries_by_id, ids_of_all
 from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import index_body
 from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.writes import (
+    BulkAction,
+    index_states,
+    next_version,
+    refresh,
+    send,
+    swap_versions,
+)
 from nwx.errors import BlobError, EngineBusyError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings

@@ -40,11 +40,11 @@ from nwx.engine.search_server.capture_store import (
     fields_of,
     read_fields,
 )
-from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import EVERYTHING, NOTHING, Query
 from nwx.engine.search_server.pages import entries_by_id, pages, search_page
 from nwx.engine.search_server.server import Body, Server, from_json, to_json
+from nwx.engine.search_server.writes import refresh
 from nwx.errors import EngineError
 from nwx.keys import capture_id
 from nwx.model import Capture, IndexName

@@ -12,11 +12,10 @@ import msgspec
 
 from nwx.captures import VALUE_FIELDS, CaptureTuple, capture_of_values, values_of
 from nwx.engine.entries import IndexEntry, capture_entry, dated
-from nwx.engine.search_server.bulk import BulkAction, send, send_lines
-from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id, pages
 from nwx.engine.search_server.schema import TOO_LONG, WHOLE, longest_values
 from nwx.engine.search_server.server import Body, Server, quoted, to_json
+from nwx.engine.search_server.writes import BulkAction, refresh, send, send_lines
 from nwx.errors import EngineError, EngineUnavailableError, StaleMarkError
 from nwx.keys import capture_id
 from nwx.model import Capture

@@ -13,7 +13,13 @@ from cachetools import TTLCache
 
 from nwx.engine.document_index import DatesBuilder, check_name, is_name
 from nwx.engine.entries import IndexEntry, dates_from_entry, merged_dates
-from nwx.engine.search_server.cluster.copies import (
+from nwx.engine.search_server.date_store import DatesStore
+from nwx.engine.search_server.documents.compile import EVERYTHING, Query
+from nwx.engine.search_server.documents.date_entries import CHUNK_ENTRIES, MANY, joined_chunks
+from nwx.engine.search_server.pages import pages, search_page
+from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema, index_version
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.writes import (
     block_writes,
     current_version,
     delete_unplaced,
@@ -22,12 +28,6 @@ from nwx.engine.search_server.cluster.copies import (
     refresh,
     swap_versions,
 )
-from nwx.engine.search_server.date_entries import CHUNK_ENTRIES, MANY, joined_chunks
-from nwx.engine.search_server.date_store import DatesStore
-from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.pages import pages, search_page
-from nwx.engine.search_server.schema import NUMBER, OWN_FIELDS, Schema, index_version
-from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import (
     EngineBusyError,
     EngineError,

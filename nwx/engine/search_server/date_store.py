@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nwx.bulk.progress import batches
 from nwx.engine.entries import dates_from_entry
-from nwx.engine.search_server.date_entries import (
+from nwx.engine.search_server.documents.date_entries import (
     ATTEMPTS,
     FIRST_ENTRY,
     DatesEntries,

@@ -14,15 +14,11 @@ from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.inlinks.anchor_table import AnchorBlobs
 from nwx.engine.inlinks.links import inlink_entries
 from nwx.engine.search_server.built_stores import ServerFacetStore, ServerInlinkIndex
-from nwx.engine.search_server.bulk import BulkAction, ServerStaging, send
 from nwx.engine.search_server.capture_lookups import CaptureLookups
 from nwx.engine.search_server.capture_store import CaptureStore
-from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.cluster.partial_answers import searched
-from nwx.engine.search_server.cluster.shards import ServerShards
-from nwx.engine.search_server.date_entries import CHUNK_ENTRIES
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.date_store import DatesStore, dates_of_batch
+from nwx.engine.search_server.documents.date_entries import CHUNK_ENTRIES
 from nwx.engine.search_server.documents.linked_search import LinkedSearches
 from nwx.engine.search_server.documents.near_search import Searching
 from nwx.engine.search_server.documents.store import DocumentsIndex, similar_words
@@ -30,10 +26,12 @@ from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
 from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox
 from nwx.engine.search_server.entries.picture_index import ServerPictureIndex
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query
-from nwx.engine.search_server.pages import count_hits, pages
+from nwx.engine.search_server.pages import count_hits, pages, searched
 from nwx.engine.search_server.purger import ServerPurger
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.search_server.shards import ServerShards
+from nwx.engine.search_server.writes import BulkAction, ServerStaging, refresh, send
 from nwx.errors import PartialAnswerError
 from nwx.model import (
     MAIN_DATES,
@@ -55,8 +53,8 @@ from nwx.values.timestamps import Period, TrendPoint
 
 if TYPE_CHECKING:
     from nwx.engine.indices.vector_index import NearPassages
-    from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
     from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
+    from nwx.engine.search_server.snapshots import ServerSnapshots
 
 
 _CLAIM = ("holder", "counter", "lease_seconds", "ended")
@@ -362,7 +360,7 @@ class SearchServerEngine(CaptureLookups, Engine):
 
     def backups(self, place: str) -> "ServerSnapshots":
         # Imported here: few commands need it.
-        from nwx.engine.search_server.cluster.snapshots import ServerSnapshots
+        from nwx.engine.search_server.snapshots import ServerSnapshots
 
         return ServerSnapshots(self._server, self.shards(), self._settings.prefix, place)
 

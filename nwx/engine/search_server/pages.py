@@ -1,20 +1,28 @@
 """Searches on a server: single, batched, and whole results page by page."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from nwx.bulk.progress import batches
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.cluster.partial_answers import missing_shards, partial_answers
-from nwx.engine.search_server.refusals import NO_SHARD_YET, entry_refused, read_refusal, refused
+from nwx.engine.search_server.refusals import (
+    NO_SHARD_YET,
+    entry_refused,
+    missing_shards,
+    read_refusal,
+    refused,
+)
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, pause, quoted, to_lines
+from nwx.engine.search_server.writes import refresh
 from nwx.errors import EngineError, ErrorText, PartialAnswerError
+from nwx.model import SearchResult
+from nwx.query.question import Question
 
 _PAGE = 1_000
 UNREAD = "unread"
@@ -280,3 +288,61 @@ def _further_pages(server: Server, index: str, body: Body) -> Iterator[list[Body
         # It expires anyway, and this must not hide an earlier error.
         with suppress(EngineError):
             server.close_point(pit)
+
+
+class PartialAnswers:
+    """The shards missing from the searches of one question."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self.shards = 0
+
+    def add(self, missing: int, shards: int) -> None:
+        """Record the shards of a search that did not answer; keeps the worst search."""
+        if (missing, shards) > (self.missing, self.shards) and missing:
+            self.missing, self.shards = missing, shards
+
+    def result(self, found: SearchResult) -> SearchResult:
+        """Return a result with its missing shards; if any, its counts are lower bounds."""
+        if not self.missing:
+            return found
+        total, documents = (replace(one, relation="gte") for one in (found.total, found.documents))
+        return replace(
+            found,
+            total=total,
+            documents=documents,
+            missing_shards=self.missing,
+            shards=self.shards,
+        )
+
+
+_allowed: ContextVar[PartialAnswers | None] = ContextVar("partial", default=None)
+
+
+@contextmanager
+def partial_allowed() -> Iterator[PartialAnswers]:
+    """Allow partial answers within the context; yield the record of missing shards.
+
+    Applies only to searches that may be partial.
+    """
+    token = _allowed.set(PartialAnswers())
+    try:
+        yield partial_answers() or PartialAnswers()
+    finally:
+        _allowed.reset(token)
+
+
+def searched(
+    search: Callable[[Question], SearchResult], question: Question, *, partial: bool
+) -> SearchResult:
+    """Return the result of a question; a partial one reports the missing shards."""
+    if not partial:
+        return search(question)
+    with partial_allowed() as lacking:
+        found = search(question)
+    return lacking.result(found)
+
+
+def partial_answers() -> PartialAnswers | None:
+    """Return the record of missing shards, None if answers must be complete."""
+    return _allowed.get()

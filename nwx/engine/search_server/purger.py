@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nwx.engine.access.access_index import Purger
-from nwx.engine.search_server.cluster.copies import flush, refresh
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.date_store import DatesStore
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Server, quoted
+from nwx.engine.search_server.writes import flush, refresh
 from nwx.model import Dates, IndexName
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.05, 2.0

@@ -1,4 +1,4 @@
-"""Errors of nwx for requests refused by a server, and for failed connections.
+"""Errors of nwx for requests refused by a server, failed connections and incomplete answers.
 
 Refusals are identified by the server's error types and HTTP status, failed connections by
 exception class: never by message texts, which change between versions.
@@ -284,3 +284,54 @@ def query_errors() -> Iterator[None]:
                 "the server does not accept this query: %(reason)s", reason=error
             ) from error
         raise
+
+
+def missing_shards(answer: Mapping[str, Any]) -> int:
+    """Return the number of shards of a search that did not answer, or not in time."""
+    shards = answer.get("_shards")
+    if not isinstance(shards, dict):
+        return 0
+    failed = int(shards.get("failed", 0))
+    if "hits" in answer or "count" in answer:
+        failed = max(failed, int(shards["total"]) - int(shards["successful"]))
+        if answer.get("timed_out"):
+            failed = max(failed, 1)
+    return failed
+
+
+def check_whole(place: str, answer: Mapping[str, Any]) -> None:
+    """Raise PartialAnswerError if shards did not answer, in any part of an answer.
+
+    A shard without an active copy counts as failed in a search, but not in `_refresh`, `_flush`,
+    `_forcemerge` and `_stats`, where it is only missing among the successful ones, like copies not
+    yet allocated (seen with Elasticsearch 9.2).
+    """
+    for one in (answer, *answer.get("responses", ())):
+        if missing := missing_shards(one):
+            raise partial_answer(place, missing, int(one["_shards"]["total"]), _missing_reason(one))
+
+
+def partial_answer(
+    place: str, missing: int, shards: int, reason: str | ErrorText = ""
+) -> PartialAnswerError:
+    """Return the error for an answer with missing shards."""
+    lacking = ErrorText(
+        "%(missing)s of %(shards)s shards of %(place)s did not answer",
+        missing=missing,
+        shards=shards,
+        place=place,
+    )
+    if reason:
+        lacking = ErrorText("%(lacking)s (%(reason)s)", lacking=lacking, reason=reason)
+    return PartialAnswerError.translated(
+        "%(lacking)s, and incomplete answers are not shown; see `nwx stats`, or search "
+        "with --partial",
+        lacking=lacking,
+    )
+
+
+def _missing_reason(answer: Mapping[str, Any]) -> str | ErrorText:
+    for failure in answer["_shards"].get("failures", ()):
+        reason = failure.get("reason") or {}
+        return f"shard {failure.get('shard')} of {failure.get('index')}: {reason.get('type')}"
+    return ErrorText("it took too long") if answer.get("timed_out") else ""

@@ -9,9 +9,9 @@ from typing import Any
 from nwx import mappings
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
-from nwx.engine.search_server.cluster.copies import index_states, next_version
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
+from nwx.engine.search_server.writes import index_states, next_version
 from nwx.errors import EngineError, EngineVersionError
 from nwx.keys import document_id
 from nwx.model import IndexName

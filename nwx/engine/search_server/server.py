@@ -22,11 +22,11 @@ from elastic_transport.client_utils import basic_auth_to_header, url_to_node_con
 
 from nwx.bulk.process_limits import rare_collections
 from nwx.engine.document_index import Work, current_work
-from nwx.engine.search_server.cluster.partial_answers import check_whole
 from nwx.engine.search_server.refusals import (
     DEFAULT_PORTS,
     ServerBusyError,
     another_product,
+    check_whole,
     read_refusal,
     refused,
     unanswered,

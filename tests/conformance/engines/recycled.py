@@ -9,9 +9,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from nwx.engine.search_server.bulk import BulkAction
 from nwx.engine.search_server.schema import LAZY_INDICES
 from nwx.engine.search_server.server import Server, quoted
+from nwx.engine.search_server.writes import BulkAction
 from nwx.model import IndexName
 
 _MOST_ENTRIES = 500

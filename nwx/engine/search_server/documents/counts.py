@@ -9,10 +9,10 @@ import numpy as np
 from nwx.bulk.progress import batches
 from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.date_entries import FIRST_ENTRIES, FIRST_OF_MANY
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import DATED_FACETS, DATED_VALUES
 from nwx.engine.search_server.documents.compile import Query
+from nwx.engine.search_server.documents.date_entries import FIRST_ENTRIES, FIRST_OF_MANY
 from nwx.engine.search_server.documents.hidden_parts import (
     NOTHING_HIDDEN,
     HiddenParts,

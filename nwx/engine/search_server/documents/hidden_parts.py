@@ -10,7 +10,6 @@ from cachetools import LRUCache
 
 from nwx.engine.document_dates import LAST_TIME, DateNumbers, DateRows, date_rows
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.date_entries import IN_CHUNKS, MANY
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
@@ -20,6 +19,7 @@ from nwx.engine.search_server.documents.compile import (
     digits_range,
     own_query,
 )
+from nwx.engine.search_server.documents.date_entries import IN_CHUNKS, MANY
 from nwx.engine.search_server.documents.id_lists import index_state
 from nwx.engine.search_server.pages import pages, within
 from nwx.engine.search_server.schema import NUMBER, Schema, number_of

@@ -11,9 +11,15 @@ import numpy.typing as npt
 from cachetools import LRUCache, TTLCache
 
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.cluster.partial_answers import partial_answers
 from nwx.engine.search_server.documents.compile import EVERYTHING, Query
-from nwx.engine.search_server.pages import Search, count_hits, numbers, search_each, search_page
+from nwx.engine.search_server.pages import (
+    Search,
+    count_hits,
+    numbers,
+    partial_answers,
+    search_each,
+    search_page,
+)
 from nwx.engine.search_server.refusals import RefusedError
 from nwx.engine.search_server.schema import NUMBER
 from nwx.engine.search_server.server import Body, Server, to_json

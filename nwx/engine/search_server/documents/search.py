@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nwx.engine.document_index import check_window, counting
-from nwx.engine.search_server.cluster.partial_answers import missing_shards
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.aggregations import (
     FOLDS,
@@ -36,7 +35,7 @@ from nwx.engine.search_server.documents.order import DateOrder, InlinkOrder
 from nwx.engine.search_server.documents.store import SNIPPET_SOURCE, SOURCE, to_hit
 from nwx.engine.search_server.documents.trends import TrendCounts
 from nwx.engine.search_server.pages import Search, pages, search_each, search_page, within
-from nwx.engine.search_server.refusals import query_errors
+from nwx.engine.search_server.refusals import missing_shards, query_errors
 from nwx.engine.search_server.schema import NUMBER, Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.snippets import Highlighter

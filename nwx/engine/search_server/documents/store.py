@@ -12,12 +12,11 @@ from nwx.engine.entries import (
     hit_from_entry,
 )
 from nwx.engine.indices.vector_index import ShownPassage
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts
-from nwx.engine.search_server.pages import entries_by_id, search_page
+from nwx.engine.search_server.pages import entries_by_id, partial_allowed, search_page
 from nwx.engine.search_server.schema import own_of_document
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.search_server.writes import BulkAction, send
 from nwx.engine.snippets import Highlighter, Piece
 from nwx.errors import EngineBusyError
 from nwx.model import Dates, Document, Hit

@@ -7,7 +7,6 @@ from itertools import chain, groupby, pairwise
 
 from nwx.engine.document_index import current_work
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.date_entries import FIRST_ENTRIES, MANY, ONCE, document_of
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.documents.compile import (
     EVERYTHING,
@@ -16,10 +15,11 @@ from nwx.engine.search_server.documents.compile import (
     own_query,
     seen_query,
 )
+from nwx.engine.search_server.documents.date_entries import FIRST_ENTRIES, MANY, ONCE, document_of
+from nwx.engine.search_server.documents.further_dates import FurtherDates, FurtherDatesReader
 from nwx.engine.search_server.documents.hidden_parts import HiddenParts, span_condition
 from nwx.engine.search_server.documents.join import Join
 from nwx.engine.search_server.documents.linked_search import LinkedQuery
-from nwx.engine.search_server.further_dates import FurtherDates, FurtherDatesReader
 from nwx.engine.search_server.pages import (
     NAMED,
     Search,

@@ -24,10 +24,10 @@ from nwx.engine.indices.crawl_index import (
     specification_from_entry,
 )
 from nwx.engine.indices.entry_store import OrderField
-from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query, term
 from nwx.engine.search_server.schema import WRITTEN
 from nwx.engine.search_server.server import Body
+from nwx.engine.search_server.writes import BulkAction, send
 from nwx.values.urls import url_parts
 
 _WINDOW = 10_000

@@ -19,12 +19,11 @@ from nwx.engine.indices.entry_store import (
     Totals,
 )
 from nwx.engine.search_server.blobs import ServerStates, make_blob_index
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import count_hits, entries_by_id, pages, search_page
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, pause, quoted
+from nwx.engine.search_server.writes import BulkAction, refresh, send
 from nwx.errors import EngineBusyError
 from nwx.model import IndexName, IndexStats
 from nwx.settings import ServerSettings

@@ -18,12 +18,12 @@ from nwx.engine.indices.vector_index import (
     cosines,
     passage_entries,
 )
-from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.date_indices import REMEMBERED_SECONDS
 from nwx.engine.search_server.entries.store import ServerEntryStore
 from nwx.engine.search_server.pages import Search
 from nwx.engine.search_server.schema import VECTOR_BYTES
 from nwx.engine.search_server.server import Body, quoted
+from nwx.engine.search_server.writes import refresh
 from nwx.errors import UsageError
 
 _MOST_NEAR = 10_000

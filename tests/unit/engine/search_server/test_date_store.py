@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from nwx.engine.search_server import date_store, schema
-from nwx.engine.search_server.date_entries import above, document_of
 from nwx.engine.search_server.date_store import DatesStore
+from nwx.engine.search_server.documents.date_entries import above, document_of
 from nwx.errors import EngineBusyError
 from nwx.keys import document_id
 from nwx.model import Dates

@@ -11,10 +11,10 @@ import pytest
 from nwx.engine.document_index import Work, working
 from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server import server as server_module
-from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import LAZY_INDICES, Schema, index_body
 from nwx.engine.search_server.server import to_json
+from nwx.engine.search_server.writes import BulkAction, send
 from nwx.errors import (
     EngineError,
     EngineFullError,
@@ -231,8 +231,8 @@ def test_items_that_cannot_be_written(
 
 
 def test_bulk_requests_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nwx.engine.search_server.bulk.CHUNK_BYTES", 200)
-    monkeypatch.setattr("nwx.engine.search_server.bulk.CHUNK_ITEMS", 3)
+    monkeypatch.setattr("nwx.engine.search_server.writes.CHUNK_BYTES", 200)
+    monkeypatch.setattr("nwx.engine.search_server.writes.CHUNK_ITEMS", 3)
 
     def answer(_: int, path: str, body: bytes) -> Reply:
         return 200, {"items": [item(201)] * body.count(b'"_id"')}

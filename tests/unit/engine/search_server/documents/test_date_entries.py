@@ -5,8 +5,14 @@ from collections.abc import Iterable
 import pytest
 
 from nwx.engine.entries import dates_entry
-from nwx.engine.search_server import date_entries, schema
-from nwx.engine.search_server.date_entries import EntryState, above, joined_chunks, with_dates
+from nwx.engine.search_server import schema
+from nwx.engine.search_server.documents import date_entries
+from nwx.engine.search_server.documents.date_entries import (
+    EntryState,
+    above,
+    joined_chunks,
+    with_dates,
+)
 from nwx.keys import document_id
 from nwx.model import Dates
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.engine.search_server.further_dates import DatesCollector, FurtherDates
+from nwx.engine.search_server.documents.further_dates import DatesCollector, FurtherDates
 from nwx.query.question import DateCondition, HiddenSpan
 from nwx.values.timestamps import Period
 

@@ -6,7 +6,6 @@ from itertools import groupby
 
 from nwx.engine.entries import IndexEntry, dates_entry
 from nwx.engine.search_server import schema
-from nwx.engine.search_server.bulk import BulkAction, send
 from nwx.engine.search_server.documents.compile import Query
 from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.schema import (
@@ -19,6 +18,7 @@ from nwx.engine.search_server.schema import (
     number_of,
 )
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.search_server.writes import BulkAction, send
 from nwx.model import Dates
 
 CHUNK_ENTRIES: Query = {"exists": {"field": CHUNK}}

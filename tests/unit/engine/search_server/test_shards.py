@@ -9,9 +9,9 @@ import pytest
 from nwx import mappings
 from nwx.bulk.progress import no_progress
 from nwx.engine.search_server import server as server_module
-from nwx.engine.search_server.cluster.shards import Resharding, ServerShards
 from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.schema import Schema
+from nwx.engine.search_server.shards import Resharding, ServerShards
 from nwx.errors import EngineError, EngineUnavailableError, UsageError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings

@@ -9,10 +9,15 @@ from nwx import mappings
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.captures import values_of
 from nwx.engine.capabilities import BULK_LOADING, ShardHealth, Shards
-from nwx.engine.search_server.bulk import BulkAction, send
+from nwx.engine.search_server.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.capture_store import capture_action, captures_of, read_fields
-from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
-from nwx.engine.search_server.cluster.copies import (
+from nwx.engine.search_server.date_indices import ServerDatesIndices
+from nwx.engine.search_server.pages import count_hits, walk
+from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
+from nwx.engine.search_server.schema import Schema, index_mapping
+from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.writes import (
+    BulkAction,
     allow_writes,
     block_writes,
     current_version,
@@ -20,14 +25,10 @@ from nwx.engine.search_server.cluster.copies import (
     index_states,
     next_version,
     refresh,
+    send,
     shard_health,
     swap_versions,
 )
-from nwx.engine.search_server.date_indices import ServerDatesIndices
-from nwx.engine.search_server.pages import count_hits, walk
-from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
-from nwx.engine.search_server.schema import Schema, index_mapping
-from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.errors import EngineBusyError, EngineError, PartialAnswerError, UsageError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings

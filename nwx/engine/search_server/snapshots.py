@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.engine.capabilities import Backups, Verify
-from nwx.engine.search_server.cluster.shards import ServerShards
 from nwx.engine.search_server.refusals import RefusedError
 from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.shards import ServerShards
 from nwx.errors import EngineError, UsageError
 from nwx.model import IndexName
 

@@ -6,19 +6,18 @@ import pytest
 
 from nwx.engine.elastic import ElasticEngine
 from nwx.engine.search_server import server as server_module
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import refresh
-from nwx.engine.search_server.cluster.partial_answers import partial_allowed
 from nwx.engine.search_server.pages import (
     count_hits,
     entries_by_id,
     numbers,
     pages,
+    partial_allowed,
     search_page,
     search_pages,
 )
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.server import Body, Server
+from nwx.engine.search_server.writes import BulkAction, refresh, send
 from nwx.errors import EngineUnavailableError, PartialAnswerError
 from nwx.model import IndexName
 from nwx.query.question import Question

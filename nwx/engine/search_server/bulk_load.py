@@ -18,12 +18,11 @@ from typing import Any
 
 from nwx.bulk.child_processes import ChildProcess
 from nwx.engine.search_server.blobs import make_blob_index
-from nwx.engine.search_server.bulk import BulkAction, send
-from nwx.engine.search_server.cluster.copies import refresh
 from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
+from nwx.engine.search_server.writes import BulkAction, refresh, send
 from nwx.errors import EngineBusyError, EngineError, NwxError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings

@@ -5,8 +5,8 @@ from multiprocessing.connection import Connection
 import pytest
 
 from nwx.bulk.child_processes import ChildProcess
-from nwx.engine.search_server.cluster import bulk_load
-from nwx.engine.search_server.cluster.bulk_load import BulkLoading, loading
+from nwx.engine.search_server import bulk_load
+from nwx.engine.search_server.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.schema import Schema
 from nwx.errors import EngineError
 from nwx.settings import ServerSettings, Settings

@@ -1,1 +1,0 @@
-"""Indices on several nodes: missing shards, resharding, snapshots and bulk-loading settings."""
