@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from nwx.answers.archived_capture import ArchivedCapture, ArchiveRecord
     from nwx.answers.archived_capture import archive_records as records
     from nwx.answers.capture_table import Captures
-    from nwx.answers.counts import FacetTable, TrendTable
+    from nwx.answers.count_tables import FacetTable, Inlinks, TrendTable
     from nwx.answers.hits import Hits
-    from nwx.answers.link_table import Inlinks
     from nwx.answers.tables import ResultTable, Rows
     from nwx.archive import Archive, open
     from nwx.dedup import dedup_cdx
@@ -65,13 +64,13 @@ _PLACES = {
     "ArchiveRecord": "nwx.answers.archived_capture",
     "ArchivedCapture": "nwx.answers.archived_capture",
     "Captures": "nwx.answers.capture_table",
-    "FacetTable": "nwx.answers.counts",
+    "FacetTable": "nwx.answers.count_tables",
     "Hits": "nwx.answers.hits",
     "ImportReport": "nwx.importing.report",
-    "Inlinks": "nwx.answers.link_table",
+    "Inlinks": "nwx.answers.count_tables",
     "Rows": "nwx.answers.tables",
     "ResultTable": "nwx.answers.tables",
-    "TrendTable": "nwx.answers.counts",
+    "TrendTable": "nwx.answers.count_tables",
     "Viewer": "nwx.engine.access.rules",
     "dedup_cdx": "nwx.dedup",
     "open": "nwx.archive",

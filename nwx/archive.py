@@ -32,9 +32,8 @@ from nwx.values.timestamps import DateOption, date_bound, date_bounds, date_text
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.answers.archived_capture import ArchivedCapture
     from nwx.answers.capture_table import Captures
-    from nwx.answers.counts import FacetTable, TrendTable
+    from nwx.answers.count_tables import FacetTable, Inlinks, TrendTable
     from nwx.answers.hits import Hits
-    from nwx.answers.link_table import Inlinks
     from nwx.answers.sql_table import SqlTable
     from nwx.links.archive_links import PageOutlink
     from nwx.links.missing_urls import MissingUrl
@@ -257,7 +256,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         `where` maps criteria to values, {"tld": "org", "month": "2013-01..2013-12"}, or lists
         conditions in the syntax of `nwx facets`, ["type!=html"].
         """
-        from nwx.answers.counts import FacetTable
+        from nwx.answers.count_tables import FacetTable
         from nwx.facets.question import parse_facet_question, parse_features
 
         check_limit(limit)
@@ -278,7 +277,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         **filters: OptionValues,
     ) -> "TrendTable":
         """Count the captures and documents of up to six queries over time, by year or month."""
-        from nwx.answers.counts import TrendTable
+        from nwx.answers.count_tables import TrendTable
         from nwx.query.question import Question
         from nwx.searching.trends import trends
         from nwx.values.timestamps import Period
@@ -309,7 +308,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
         self, to: str, *, year: int | None = None, collection: str = "", limit: int | None = None
     ) -> "Inlinks":
         """Return the links to a URL or host; needs `build("links")`."""
-        from nwx.answers.link_table import Inlinks
+        from nwx.answers.count_tables import Inlinks
 
         return Inlinks(self._seen(), to, LinkCell(year, collection), limit)
 

@@ -15,8 +15,8 @@ from nwx.values.timestamps import DateOption
 from nwx.values.urlkeys import urlkey
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
+    from nwx.answers.count_tables import HostTable
     from nwx.answers.hits import Hits
-    from nwx.answers.host_table import HostTable
     from nwx.answers.tables import PlaybackScores
     from nwx.engine.indices.quality_index import PlaybackScore
     from nwx.exports import PackReport, WaczSelection
@@ -282,7 +282,7 @@ class ArchivePages(ArchiveWork):
         self, name: str = "", *, sort: str = "captures", reverse: bool = False
     ) -> "HostTable":
         """Return the hosts whose names contain a text; `sort` is a value of HostOrder."""
-        from nwx.answers.host_table import HostOrder, KeptHosts
+        from nwx.answers.count_tables import HostOrder, KeptHosts
 
         order = chosen(HostOrder, sort)
         return self._kept(KeptHosts).table().chosen(name, order, reverse=reverse)

@@ -8,7 +8,7 @@ from flask import Blueprint, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_babel import lazy_gettext
 
-from nwx.answers.host_table import ArchivedHost, HostOrder, HostTable, ValueCount
+from nwx.answers.count_tables import ArchivedHost, HostOrder, HostTable, ValueCount
 from nwx.values.records import csv_lines
 from webapp.site import parameters
 from webapp.site.context import archive

@@ -24,7 +24,7 @@ from nwx.cli.output import (
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.answers.link_table import Inlinks
+    from nwx.answers.count_tables import Inlinks
     from nwx.answers.tables import Rows
     from nwx.links.archive_links import PageOutlink
     from nwx.links.build import InlinkBuildReport
