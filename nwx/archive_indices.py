@@ -200,7 +200,7 @@ class ArchiveIndices(ArchiveWork):
 
         `deep` also compares each capture with its record.
         """
-        from nwx.accounts.account_damage import account_faults
+        from nwx.access.account_damage import account_faults
         from nwx.checks.agreement import Disagreement, check
 
         yield from check(self._whole(), progress, deep=deep)

@@ -113,7 +113,7 @@ class AlertSettings:
 
 @dataclass(frozen=True, slots=True)
 class UserSettings:
-    """User authentication of the service (`nwx.accounts.user_options`).
+    """User authentication of the service (`nwx.access.user_options`).
 
     Accounts and sessions are stored in `file`; "" means a file in the archive's folder. The bearer
     of `access_token` is an administrator; "" disables it.

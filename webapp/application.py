@@ -11,9 +11,9 @@ from flask_babel import get_locale
 
 import nwx
 from nwx import Archive
+from nwx.access.account_store import AccountFile, account_file_path
 from nwx.access.restricted_engine import RestrictedEngines
-from nwx.accounts.account_store import AccountFile, account_file_path
-from nwx.accounts.user_options import user_options
+from nwx.access.user_options import user_options
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine, open_engine

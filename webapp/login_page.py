@@ -23,7 +23,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import LazyString, gettext, lazy_gettext, ngettext
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound, ServiceUnavailable
 
-from nwx.accounts.user_options import UserMode
+from nwx.access.user_options import UserMode
 from nwx.engine.access.rules import Role, Viewer
 from nwx.errors import NwxError
 from webapp.headers import host_url

@@ -12,9 +12,9 @@ from itsdangerous import BadSignature
 from markupsafe import Markup, escape
 from werkzeug.exceptions import BadRequest
 
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.logins import LoginLimits, Session, SessionStore, proof_of, session_name
-from nwx.accounts.user_options import UserMode, UserOptions
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.logins import LoginLimits, Session, SessionStore, proof_of, session_name
+from nwx.access.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
 from webapp.headers import has_token
 from webapp.site.viewer import (

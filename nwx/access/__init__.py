@@ -1,1 +1,1 @@
-"""Archives restricted to what a viewer may see."""
+"""Archives restricted to what a viewer may see; the accounts and logins of users."""

@@ -14,8 +14,8 @@ from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from uvicorn import Config, Server
 
-from nwx.accounts.account_store import check_account_name
-from nwx.accounts.user_options import LEAST_TOKEN_CHARACTERS
+from nwx.access.account_store import check_account_name
+from nwx.access.user_options import LEAST_TOKEN_CHARACTERS
 from nwx.assistants.server import AssistantDesk, assistant_server
 from nwx.engine.access.rules import Viewer
 from nwx.errors import SettingsError, SourceError

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.user_options import user_options
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.user_options import user_options
 from tests.cli.conftest import run_nwx
 from webapp.server.service import ServiceSettings, login_risks
 

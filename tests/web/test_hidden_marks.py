@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from flask.testing import FlaskClient
 
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.user_options import user_options
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.user_options import user_options
 from nwx.engine.access.rules import AccessRule, Action, Role, Scope
 from nwx.engine.base import Engine
 from tests.web.addresses import FIRST, SECOND

@@ -8,9 +8,9 @@ import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 
-from nwx.accounts import account_store
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.user_options import user_options
+from nwx.access import account_store
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.user_options import user_options
 from nwx.engine.access.rules import Role
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import EngineError

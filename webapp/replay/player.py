@@ -31,7 +31,7 @@ from pywb.warcserver.resource.resolvingloader import ResolvingLoader
 from pywb.warcserver.warcserver import register_source
 from warcio.recordloader import ArchiveLoadFailed
 
-from nwx.accounts.user_options import network_of
+from nwx.access.user_options import network_of
 from nwx.errors import SourceError
 from webapp.headers import (
     ROBOTS,

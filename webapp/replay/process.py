@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
-from nwx.accounts.user_options import UserOptions
+from nwx.access.user_options import UserOptions
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.errors import NwxError

@@ -22,7 +22,7 @@ from flask_babel import gettext
 from werkzeug.exceptions import TooManyRequests
 
 from nwx import Archive
-from nwx.accounts.logins import client_network
+from nwx.access.logins import client_network
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import writing
 from nwx.settings import ProtectionSettings

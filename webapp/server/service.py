@@ -9,8 +9,8 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from nwx import Archive
-from nwx.accounts.account_store import AccountFile
-from nwx.accounts.user_options import UserOptions
+from nwx.access.account_store import AccountFile
+from nwx.access.user_options import UserOptions
 from nwx.cdxserver.loaded_lines import make_ready
 from nwx.cdxserver.sources import open_sources
 from nwx.engine.base import open_engine

@@ -14,7 +14,7 @@ from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from nwx import Archive
-from nwx.accounts.user_options import network_of
+from nwx.access.user_options import network_of
 from nwx.bulk.child_processes import ChildProcess
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource, open_sources

@@ -11,8 +11,8 @@ from flask import Flask, current_app, request
 from itsdangerous import BadData, URLSafeTimedSerializer
 from werkzeug.http import parse_cookie
 
-from nwx.accounts.account_store import is_account_name
-from nwx.accounts.user_options import Network
+from nwx.access.account_store import is_account_name
+from nwx.access.user_options import Network
 from nwx.engine.access.rules import Viewer
 from webapp.headers import Application, ShortAnswers
 

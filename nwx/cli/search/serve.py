@@ -29,7 +29,7 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.accounts.account_store import Account, AccountStore
+    from nwx.access.account_store import Account, AccountStore
 
 
 @click.command("serve")
@@ -129,8 +129,8 @@ def serve_command(
         raise UsageError(
             "--replay-host needs --search-url, the address that playback links back to"
         )
-    from nwx.accounts.account_store import account_file_path
-    from nwx.accounts.user_options import user_options
+    from nwx.access.account_store import account_file_path
+    from nwx.access.user_options import user_options
     from nwx.steering.queue.queue_work import LeaseLimits
     from webapp.server.service import (
         ServiceAddresses,
@@ -254,7 +254,7 @@ def add_account(
 
     A running service accepts it at once.
     """
-    from nwx.accounts.account_store import Role, check_account_name
+    from nwx.access.account_store import Role, check_account_name
 
     if no_password and from_input:
         raise UsageError("--no-password and --password-stdin are mutually exclusive")
@@ -305,7 +305,7 @@ def change_password(settings: Settings, name: str, from_input: bool, users_file:
 @click.pass_obj
 def change_role(settings: Settings, name: str, role: str, users_file: str) -> None:
     """Change the role of an account, from its next request on."""
-    from nwx.accounts.account_store import Role
+    from nwx.access.account_store import Role
 
     with _accounts(settings, users_file) as store:
         changed = store.set_role(name, Role(role))
@@ -328,7 +328,7 @@ def _accounts(
     settings: Settings, users_file: str, *, make: bool = False
 ) -> "Iterator[AccountStore]":
     """Open the account file; with `make`, it is created if missing."""
-    from nwx.accounts.account_store import (
+    from nwx.access.account_store import (
         AccountError,
         AccountFile,
         AccountStore,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nwx.accounts.account_store import AccountFile, AccountStore
+from nwx.access.account_store import AccountFile, AccountStore
 from nwx.bulk.whole_files import sealed_json, unsealed_json
 from nwx.cli.main import cli
 from nwx.engine.access.rules import AccessRule, Action, Role, Scope

@@ -8,9 +8,9 @@ from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 
-from nwx.accounts import account_store
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.user_options import UserOptions, user_options
+from nwx.access import account_store
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.user_options import UserOptions, user_options
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
 from tests.web.users.logins import ACCESS_TOKEN, ADA, BOB, PASSWORD, ZOE, MakeApp

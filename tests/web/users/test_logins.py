@@ -3,8 +3,8 @@
 import pytest
 from flask.testing import FlaskClient
 
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.logins import OF_ONE_NAME
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.logins import OF_ONE_NAME
 from nwx.engine.access.rules import Role
 from nwx.engine.base import Engine
 from tests.web.html import Page

@@ -12,7 +12,7 @@ from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import Storage
 from limits.strategies import FixedWindowRateLimiter
 
-from nwx.accounts.account_store import AccountFile
+from nwx.access.account_store import AccountFile
 
 SESSION_IDLE_SECONDS = 12 * 3_600
 """A session that is not used for this long has ended, as has one last used in the future.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 
-from nwx.accounts import account_store
-from nwx.accounts.account_store import AccountFile
+from nwx.access import account_store
+from nwx.access.account_store import AccountFile
 
 
 @pytest.fixture

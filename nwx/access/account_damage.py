@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from nwx.accounts.account_store import USERS_FILE, account_file_path, is_account_name
+from nwx.access.account_store import USERS_FILE, account_file_path, is_account_name
 from nwx.engine.access.rules import Role
 from nwx.engine.base import is_server
 from nwx.engine.embedded.folder_damage import database_faults

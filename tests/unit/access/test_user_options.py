@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from nwx.accounts.user_options import UserMode, UserOptions, network_of, user_options
+from nwx.access.user_options import UserMode, UserOptions, network_of, user_options
 from nwx.errors import SettingsError
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nwx.accounts import logins
-from nwx.accounts.account_store import AccountFile
-from nwx.accounts.logins import (
+from nwx.access import logins
+from nwx.access.account_store import AccountFile
+from nwx.access.logins import (
     MOST_SESSION_SECONDS,
     OF_NAME_ANYWHERE,
     OF_ONE_ADDRESS,

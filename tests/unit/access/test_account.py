@@ -2,7 +2,7 @@
 
 import pytest
 
-from nwx.accounts.account_store import Account, AccountError, check_account_name, is_account_name
+from nwx.access.account_store import Account, AccountError, check_account_name, is_account_name
 from nwx.engine.access.rules import Role
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nwx.accounts.account_damage import account_faults
-from nwx.accounts.account_store import AccountFile, AccountStore
-from nwx.accounts.logins import AttemptCounts, SessionStore
+from nwx.access.account_damage import account_faults
+from nwx.access.account_store import AccountFile, AccountStore
+from nwx.access.logins import AttemptCounts, SessionStore
 from nwx.engine.access.rules import Role
 from nwx.settings import Settings, UserSettings
 

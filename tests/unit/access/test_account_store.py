@@ -9,8 +9,8 @@ from threading import Thread
 import pytest
 from argon2 import PasswordHasher
 
-from nwx.accounts import account_store
-from nwx.accounts.account_store import (
+from nwx.access import account_store
+from nwx.access.account_store import (
     AccountError,
     AccountFile,
     AccountStore,
@@ -20,7 +20,7 @@ from nwx.accounts.account_store import (
     is_outdated,
     is_password,
 )
-from nwx.accounts.logins import SessionStore
+from nwx.access.logins import SessionStore
 from nwx.engine.access.rules import Role
 from nwx.errors import EngineVersionError, SettingsError, SourceError
 

@@ -1,1 +1,0 @@
-"""User accounts of the pages: names, roles, passwords, sessions, limits of logins."""
