@@ -16,8 +16,8 @@ from nwx.values.timestamps import DateOption, date_bounds
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.engine.indices.quality_index import PlaybackScore, Review, ReviewCounts, ReviewIndex
     from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions, RenderTask
-    from nwx.quality.playback.check import PlaybackReport
-    from nwx.quality.playback.page_choice import PageChoice
+    from nwx.quality.page_choice import PageChoice
+    from nwx.quality.playback_check import PlaybackReport
     from nwx.searching.page_changes import SiteChange, SiteChanges, WatchedSite
     from nwx.steering.queue.queue_work import QueuedUpdates
 
@@ -27,7 +27,7 @@ class ArchiveRenders(ArchiveWork):
 
     def page_tasks(self, query: str, collection: str = "") -> "tuple[Iterator[RenderTask], int]":
         """Return render tasks for the pages that a query finds, and their number."""
-        from nwx.quality.page_lists import document_pages, page_question
+        from nwx.quality.page_choice import document_pages, page_question
 
         engine, question = self._seen(), page_question(query, collection)
         return document_pages(engine, question), engine.search(question).documents.value
@@ -51,7 +51,7 @@ class ArchiveRenders(ArchiveWork):
 
         Renders are written to `out` or a default file; `say` receives notes for the user.
         """
-        from nwx.quality.playback.check import check_in_browsers
+        from nwx.quality.playback_check import check_in_browsers
         from nwx.quality.render_writer import kept_renders
 
         self._whole()  # no archive is made here

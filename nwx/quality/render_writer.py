@@ -1,11 +1,14 @@
-"""Renders written to WARC files, with page information as in Browsertrix's `urn:pageinfo:`."""
+"""Rendering of pages; renders written to WARC files as Browsertrix names and describes them."""
 
 import fcntl
 import io
 import json
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -13,15 +16,19 @@ from uuid import uuid4
 
 from warcio.warcwriter import WARCWriter
 
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError, TimestampError, UrlError
 from nwx.model import Comparison, RenderPlace
-from nwx.quality.browser.targets import PageRender
+from nwx.quality.browser.pool import BrowserPool
+from nwx.quality.browser.targets import PageRender, RenderTask
 from nwx.quality.stored_renders import whole_bytes
 from nwx.settings import Settings
 from nwx.values.render_names import RenderKind, target_uri
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urls import clean_url
 from nwx.version import __version__
+
+_MOST_REPORTED = 20
 
 
 def pageinfo_json(
@@ -268,3 +275,80 @@ def _usual_file(settings: Settings, say: Callable[[str], object]) -> Path:
     path = Path(_FOLDER_HERE).absolute() / name
     say(f"renders are written to {path}")
     return path
+
+
+@dataclass(slots=True)
+class RenderReport:
+    """The result of rendering pages.
+
+    `pages` were visited; `written` of them have renders. The others could not be loaded and are
+    retried next time: `missing` ones are not in the archive, or cannot be played. `problems` counts
+    pages by the reason their visit ended early, and `examples` are the first of them. `resources`
+    counts the requests of all pages, `resources_failed` the ones without a response or with an
+    error.
+    """
+
+    pages: int = 0
+    written: int = 0
+    missing: int = 0
+    leaks: int = 0
+    resources: int = 0
+    resources_failed: int = 0
+    console_errors: int = 0
+    seconds: float = 0.0
+    problems: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+
+    def values(self) -> dict[str, Any]:
+        """Return the counts by name, as JSON values."""
+        return {
+            each.name: dict(value) if isinstance(value := getattr(self, each.name), dict) else value
+            for each in fields(self)
+        }
+
+    def add(self, render: PageRender, *, written: bool) -> None:
+        """Count a page."""
+        self.pages += 1
+        self.written += written
+        self.missing += is_missing(render)
+        self.leaks += len(render.leaks)
+        self.resources += len(render.resources)
+        self.resources_failed += sum(not 0 < each.status < 400 for each in render.resources)
+        self.console_errors += len(render.console_errors)
+        self.refused.update(render.refused)
+        if render.problem:
+            self.problems[render.problem.partition(":")[0]] += 1
+            if len(self.examples) < _MOST_REPORTED:
+                self.examples.append(f"{render.task.url}: {render.problem}")
+
+
+def render_pages(
+    pool: BrowserPool,
+    writer: RenderWriter,
+    tasks: Iterable[RenderTask],
+    show: ShowProgress,
+    total: int = 0,
+) -> RenderReport:
+    """Render pages, write their renders, and return the report."""
+    report, began = RenderReport(), time.monotonic()
+    for render in pool.render(tasks):
+        written = is_worth_keeping(render)
+        if written:
+            writer.write(render)
+        report.add(render, written=written)
+        counts = {"problem": report.problems.total()} if report.problems else {}
+        show(WorkProgress("rendering", report.pages, total, counts=counts))
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def is_missing(render: PageRender) -> bool:
+    """Return whether playback only reported that it has no playable capture of a page."""
+    return render.from_playback and render.status >= 400 and not render.capture_timestamp
+
+
+def is_worth_keeping(render: PageRender) -> bool:
+    """Return whether any part of a page was loaded."""
+    answered = any(each.status for each in render.resources)
+    return answered and not is_missing(render)

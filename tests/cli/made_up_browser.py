@@ -48,10 +48,10 @@ def _made_up() -> Iterator[None]:
     with (
         patch("nwx.quality.browser.pool.BrowserPool", _MadeUpPool),
         patch("nwx.quality.browser.pool.browser_path", lambda asked: asked),
-        patch("nwx.quality.playback.arrivals.BrowserPool", _MadeUpPool),
-        patch("nwx.quality.playback.arrivals.browser_path", lambda asked: asked),
+        patch("nwx.quality.arrivals.BrowserPool", _MadeUpPool),
+        patch("nwx.quality.arrivals.browser_path", lambda asked: asked),
         patch("nwx.cli.quality.check_playback.playback_target", _no_player),
-        patch("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0),
+        patch("nwx.quality.arrivals._WAIT_SECONDS", 0.0),
     ):
         yield
 

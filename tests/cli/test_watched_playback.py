@@ -11,7 +11,7 @@ from nwx.captures import PagePlace
 from nwx.cli.quality.check_playback import PlaybackListener, playback_listener
 from nwx.engine.base import open_engine
 from nwx.importing import ImportOptions
-from nwx.quality.playback.arrivals import ArrivalSample
+from nwx.quality.arrivals import ArrivalSample
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand
 from nwx.watching import WatchOptions, watch

@@ -12,19 +12,19 @@ from nwx.errors import QueryError, SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.model import Comparison, RenderPlace
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
-from nwx.quality.playback.check import (
+from nwx.quality.page_check import RULES
+from nwx.quality.page_choice import (
+    PageChoice,
+    chosen_pages,
+    repaired_captures,
+    repaired_pages,
+)
+from nwx.quality.playback_check import (
     PlaybackCheck,
     PlaybackReport,
     check_playback,
     fault_json,
     score_json,
-)
-from nwx.quality.playback.page_check import RULES
-from nwx.quality.playback.page_choice import (
-    PageChoice,
-    chosen_pages,
-    repaired_captures,
-    repaired_pages,
 )
 from nwx.values.render_names import FaultKind
 from nwx.warc.sources import expand

@@ -12,7 +12,7 @@ from pywb.warcserver.index.fuzzymatcher import FuzzyMatcher
 from pywb.warcserver.index.indexsource import BaseIndexSource
 
 from nwx.errors import UrlError
-from nwx.quality.playback.faults import is_volatile
+from nwx.quality.faults import is_volatile
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.replay.stored_records import file_key

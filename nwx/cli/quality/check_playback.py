@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from nwx.bulk.child_processes import ChildFunction
+    from nwx.quality.arrivals import ArrivalEvent, ArrivalSample
     from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions
-    from nwx.quality.playback.arrivals import ArrivalEvent, ArrivalSample
-    from nwx.quality.playback.check import PlaybackReport
+    from nwx.quality.playback_check import PlaybackReport
     from nwx.quality.scores import PlaybackScore
     from nwx.warc.sources import ArchiveSource
     from nwx.watching import PageListener
@@ -92,7 +92,7 @@ playback_option = option.string(
 
 def check_arriving_pages(connection: "Connection[ArrivalEvent, Any]") -> None:
     """Check the pages received over a connection, in a local playback."""
-    from nwx.quality.playback.arrivals import run_arrival_checks
+    from nwx.quality.arrivals import run_arrival_checks
 
     run_arrival_checks(connection, lambda settings: playback_target(settings, ""))
 
@@ -112,7 +112,7 @@ class PlaybackListener:
         as_json: bool = False,
         function: "ChildFunction" = check_arriving_pages,
     ) -> None:
-        from nwx.quality.playback.arrivals import ArrivalChecks
+        from nwx.quality.arrivals import ArrivalChecks
 
         self._checks = ArrivalChecks(settings, sample, function, self._print)
         self._inner, self._as_json = inner, as_json
@@ -166,8 +166,8 @@ def playback_listener(
     if sample is None:
         yield None
         return
+    from nwx.quality.arrivals import ArrivalSample
     from nwx.quality.browser.pool import browser_path
-    from nwx.quality.playback.arrivals import ArrivalSample
 
     wanted = ArrivalSample.parse(sample)
     browser_path(settings.browser)  # raises an error if there is none
@@ -238,7 +238,7 @@ def command(
         raise UsageError("--urls and QUERY are mutually exclusive")
     if not given["renders"] and (given["out"] or given["comparison"]):
         raise UsageError("--no-renders cannot be combined with --out or --comparison")
-    from nwx.quality.playback.page_choice import PageChoice
+    from nwx.quality.page_choice import PageChoice
 
     browsers = browser_options(settings, given, full_page=given["out"] is not None)
     with (
@@ -282,7 +282,7 @@ def _urls(name: str) -> tuple[str, ...]:
 
 
 def _listed(stream: BinaryIO, name: str) -> tuple[str, ...]:
-    from nwx.quality.page_lists import UrlList
+    from nwx.quality.page_choice import UrlList
 
     pages = UrlList(stream, name)
     urls = tuple(page.url for page in islice(pages, _MOST_URLS + 1))
@@ -304,7 +304,7 @@ class _Results:
         self._worst: list[PlaybackScore] = []
 
     def add(self, score: "PlaybackScore") -> None:
-        from nwx.quality.playback.check import fault_json, score_json
+        from nwx.quality.playback_check import fault_json, score_json
 
         for fault in score.faults:
             self._files["faults"].write(json_text(fault_json(score, fault)) + "\n")

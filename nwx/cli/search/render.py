@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nwx.archive import Archive
     from nwx.pictures.answers import Picture
     from nwx.quality.browser.targets import PlaybackTarget, RenderTask
-    from nwx.quality.page_lists import RenderReport
+    from nwx.quality.render_writer import RenderReport
 
 
 @click.command("render")
@@ -67,8 +67,8 @@ def render_command(settings: Settings, /, query: tuple[str, ...], **given: Any) 
     again to resume: pages in FILE are skipped.
     """
     from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool
-    from nwx.quality.page_lists import RemainingPages, render_pages
-    from nwx.quality.render_writer import RenderWriter
+    from nwx.quality.page_choice import RemainingPages
+    from nwx.quality.render_writer import RenderWriter, render_pages
     from nwx.quality.stored_renders import rendered_pages
 
     out, limit, quiet = given["out"], given["limit"], given["quiet"]
@@ -144,13 +144,13 @@ class _Pages:
 @contextmanager
 def _pages(settings: Settings, query: str, urls: str, collection: str) -> Iterator[_Pages]:
     from nwx.bulk.whole_files import standard_input
-    from nwx.quality import page_lists
+    from nwx.quality.page_choice import UrlList
 
     if urls == STANDARD_INPUT:
-        yield _Pages(page_lists.UrlList(standard_input(), "standard input"))
+        yield _Pages(UrlList(standard_input(), "standard input"))
     elif urls:
         with Path(urls).open("rb") as stream:
-            yield _Pages(page_lists.UrlList(stream, urls))
+            yield _Pages(UrlList(stream, urls))
     else:
         with opened_archive(settings) as archive:
             yield _Pages(*archive.page_tasks(query, collection))

@@ -17,7 +17,7 @@ from nwx.quality.missing_originals import (
     wanted_by_keys,
 )
 from nwx.quality.missing_resources import RepairQuestion
-from nwx.quality.playback.page_check import CrawlRender, PageCheck
+from nwx.quality.page_check import CrawlRender, PageCheck
 from nwx.quality.repair_list import RepairList
 from nwx.values.render_names import FaultKind
 from tests.conformance.archive import capture, sha1

@@ -1,3 +1,5 @@
+"""Renders in WARC files, and the report of rendering."""
+
 import json
 import subprocess
 import sys
@@ -9,7 +11,15 @@ from warcio.archiveiterator import ArchiveIterator
 
 from nwx.errors import SourceError
 from nwx.model import Comparison
-from nwx.quality.render_writer import RenderWriter, iso_date, pageinfo_json
+from nwx.quality.browser.targets import PlayedResource
+from nwx.quality.render_writer import (
+    RenderReport,
+    RenderWriter,
+    is_missing,
+    is_worth_keeping,
+    iso_date,
+    pageinfo_json,
+)
 from nwx.values.render_names import RenderKind
 from tests.rendering.renders import render
 
@@ -167,3 +177,22 @@ def test_a_file_has_one_writer(tmp_path: Path) -> None:
         RenderWriter(path),
     ):
         pass
+
+
+def test_pages_are_counted_with_what_failed() -> None:
+    report = RenderReport()
+    report.add(render(leaks=("http://live.example/",), refused={"dialogs": 2}), written=True)
+    report.add(render(problem="navigation: net::ERR_FAILED", resources=()), written=False)
+    assert (report.pages, report.written, report.leaks, report.refused["dialogs"]) == (2, 1, 1, 2)
+    assert (report.resources, report.resources_failed) == (2, 1)
+    assert report.problems == {"navigation": 1}
+    assert json.loads(json.dumps(report.values()))["refused"] == {"dialogs": 2}
+    assert report.examples == ["http://made.example/: navigation: net::ERR_FAILED"]
+
+
+def test_pages_that_are_not_in_the_archive_are_not_kept() -> None:
+    assert is_worth_keeping(render())
+    assert is_worth_keeping(render(status=404)), "an archived 404"
+    gone = render(status=404, capture_timestamp="")
+    assert is_missing(gone) and not is_worth_keeping(gone)
+    assert not is_worth_keeping(render(resources=(PlayedResource("http://a.example/", 0),)))

@@ -1,23 +1,30 @@
-"""The choice of captures of pages to render or check."""
+"""The choice of pages to render or check: listed in a file, found by a query, or all."""
 
 import hashlib
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from itertools import islice
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 from nwx.engine.base import Engine
+from nwx.engine.document_index import DocumentIndex
 from nwx.engine.indices.quality_index import PlaybackScore, QualityFilter
 from nwx.errors import UrlError
 from nwx.keys import id_of_capture, is_browsed
 from nwx.model import Capture, Collapse
+from nwx.quality.browser.targets import RenderTask
+from nwx.quality.faults import ERROR_ONLY, resource_key
 from nwx.quality.measures import FIRST_BAD
 from nwx.quality.missing_originals import wanted_by_keys
-from nwx.quality.playback.faults import ERROR_ONLY, resource_key
 from nwx.quality.scores import CaptureMark, marked_captures
+from nwx.quality.stored_renders import RenderedPage
 from nwx.query.question import Question
 from nwx.values.render_names import FaultKind
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import clean_url
 
 PAGE_TYPE = "html"
 
@@ -26,6 +33,14 @@ _LAST_KEY = "\U0010ffff"
 _BATCH_PAGES, _BATCH_CAPTURES = 500, 10_000
 
 _Note = Callable[[str], object]
+
+_MOST_PROBLEMS = 20
+PAGE_FILTERS = {"type": ("html",), "status": ("200",)}
+"""The filters of documents that are pages."""
+
+_SCHEMES = ("http://", "https://")
+_LONGEST_LINE = 1 << 16
+_TIMESTAMP_DIGITS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,3 +222,97 @@ def _errors(score: PlaybackScore) -> set[str]:
     """Return the urlkeys of resources that were archived only with errors."""
     faults = (fault for fault in score.faults if fault.detail == ERROR_ONLY)
     return {key for fault in faults if (key := resource_key(fault.resource))}
+
+
+class UrlList:
+    """The pages of a file: each line is a URL, or a timestamp and a URL.
+
+    Empty lines and lines that begin with `#` are skipped. `problems` lists the first invalid lines,
+    `wrong` counts all of them; both grow while the pages are read.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream, self._name = stream, name
+        self.problems: list[str] = []
+        self.wrong = 0
+
+    def __iter__(self) -> Iterator[RenderTask]:
+        for number, line in enumerate(_lines(self._stream), 1):
+            words = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+            if not words or words.startswith("#"):
+                continue
+            task = _task(words)
+            if task is not None:
+                yield task
+                continue
+            self.wrong += 1
+            if len(self.problems) < _MOST_PROBLEMS:
+                self.problems.append(
+                    f"{self._name}:{number}: {words[:80]!r} is not the URL of a page"
+                )
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines; a line too long for any URL is yielded in pieces."""
+    while line := stream.readline(_LONGEST_LINE):
+        yield line
+
+
+def _task(words: str) -> RenderTask | None:
+    first, _, rest = words.partition(" ")
+    timestamp = first if first.isdecimal() and first.isascii() else ""
+    if len(timestamp) > _TIMESTAMP_DIGITS:
+        return None
+    try:
+        url = clean_url(rest if timestamp else words)
+    except UrlError:
+        return None
+    return RenderTask(url, timestamp) if url.lower().startswith(_SCHEMES) else None
+
+
+def page_question(query: str, collection: str) -> Question:
+    """Return the question for documents that are pages."""
+    filters = dict(PAGE_FILTERS) | ({"collection": (collection,)} if collection else {})
+    return Question(query=query, filters=filters, limit=0)
+
+
+def document_pages(documents: DocumentIndex, question: Question) -> Iterator[RenderTask]:
+    """Yield the documents that a question finds, each at its first date.
+
+    They are written to a temporary file first, so that the archive is not kept open during
+    rendering.
+    """
+    with TemporaryFile(prefix="nwx-pages-") as spool:
+        for hit in documents.scroll(question):
+            if hit.dates and hit.url.lower().startswith(_SCHEMES):
+                spool.write(json.dumps((hit.url, hit.dates[0])).encode() + b"\n")
+        spool.seek(0)
+        for line in spool:
+            yield RenderTask(*json.loads(line))
+
+
+class RemainingPages:
+    """The pages not rendered yet, each once, up to a limit.
+
+    `skipped` counts rendered pages. A page without a timestamp counts as rendered whatever the time
+    of its renders.
+    """
+
+    def __init__(
+        self, tasks: Iterable[RenderTask], done: set[RenderedPage], limit: int | None
+    ) -> None:
+        self._tasks, self._limit = tasks, limit
+        self._done = done | {RenderedPage(page.url, "") for page in done}
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[RenderTask]:
+        yield from islice(self._remaining(), self._limit)
+
+    def _remaining(self) -> Iterator[RenderTask]:
+        for task in self._tasks:
+            page = RenderedPage(task.url, task.timestamp)
+            if page in self._done:
+                self.skipped += 1
+                continue
+            self._done.add(page)
+            yield task

@@ -20,14 +20,14 @@ from nwx.quality.browser.targets import (
     PageRender,
     RenderTask,
 )
-from nwx.quality.playback.page_check import (
+from nwx.quality.page_check import (
     FAR_SECONDS,
     RULES,
     CrawlRender,
     CrawlRenders,
     PageCheck,
 )
-from nwx.quality.playback.page_choice import PageChoice, chosen_pages, repaired_pages
+from nwx.quality.page_choice import PageChoice, chosen_pages, repaired_pages
 from nwx.quality.render_writer import StoreRender
 from nwx.values.records import copied
 

@@ -11,11 +11,7 @@ from nwx.errors import FormatError, SourceError
 from nwx.keys import id_of_capture
 from nwx.model import Capture, Comparison, RenderPlace
 from nwx.quality.browser.targets import PageRender
-from nwx.quality.images import decoded
-from nwx.quality.measures import FIRST_BAD, PageLikeness, page_likeness
-from nwx.quality.missing_originals import wanted_by_keys
-from nwx.quality.page_information import PageInfo, page_info, page_info_of_har
-from nwx.quality.playback.faults import (
+from nwx.quality.faults import (
     PageEvidence,
     Suspect,
     distances,
@@ -25,6 +21,10 @@ from nwx.quality.playback.faults import (
     suspects,
     wrong_status,
 )
+from nwx.quality.images import decoded
+from nwx.quality.measures import FIRST_BAD, PageLikeness, page_likeness
+from nwx.quality.missing_originals import wanted_by_keys
+from nwx.quality.page_information import PageInfo, page_info, page_info_of_har
 from nwx.quality.stored_renders import StoredRender, find_renders, read_render
 from nwx.values.records import copied
 from nwx.values.render_names import FaultKind, RenderKind

@@ -10,9 +10,9 @@ from nwx.captures import PagePlace, page_places
 from nwx.engine.base import open_engine
 from nwx.errors import UsageError
 from nwx.importing import ImportOptions, import_files
+from nwx.quality.arrivals import ArrivalSample, check_arrivals
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
-from nwx.quality.playback.arrivals import ArrivalSample, check_arrivals
-from nwx.quality.playback.check import PlaybackCheck, PlaybackReport, check_pages
+from nwx.quality.playback_check import PlaybackCheck, PlaybackReport, check_pages
 from nwx.settings import Settings
 from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand
@@ -116,7 +116,7 @@ class _Script:
 def test_pages_are_mended_by_what_is_no_page_and_lost_ones_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.quality.playback.arrivals._WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("nwx.quality.arrivals._WAIT_SECONDS", 0.0)
     settings = Settings(engine=str(tmp_path / "archive"))
     url = "http://a.example/page"
     logo = warc_bytes("response", http_response(b"logo", "image/png"), id="l", url=LOGO)
@@ -147,7 +147,7 @@ def test_pages_are_mended_by_what_is_no_page_and_lost_ones_are_told(
 def test_new_pages_do_not_wait_for_all_that_were_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nwx.quality.playback.arrivals._MENDED_AT_ONCE", 1)
+    monkeypatch.setattr("nwx.quality.arrivals._MENDED_AT_ONCE", 1)
     settings = Settings(engine=str(tmp_path / "archive"))
     urls = [f"http://a.example/{number}" for number in range(3)]
     logo = warc_bytes("response", http_response(b"logo", "image/png"), id="l", url=LOGO)

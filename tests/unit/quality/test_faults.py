@@ -6,8 +6,7 @@ import pytest
 
 from nwx.engine.indices.quality_index import Fault
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
-from nwx.quality.page_information import PageInfo, PageResource
-from nwx.quality.playback.faults import (
+from nwx.quality.faults import (
     ERROR_ONLY,
     Distances,
     FarResource,
@@ -22,6 +21,7 @@ from nwx.quality.playback.faults import (
     suspects,
     wrong_status,
 )
+from nwx.quality.page_information import PageInfo, PageResource
 from nwx.values.render_names import FaultKind
 
 PAGE = "20200101000000"  # 1577836800

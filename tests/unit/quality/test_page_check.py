@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from nwx.engine.indices.quality_index import Fault
 from nwx.model import Comparison
 from nwx.quality.browser.targets import PageRender, PlayedResource, RenderTask
+from nwx.quality.faults import Distances, Suspect, distances
 from nwx.quality.measures import PageLikeness
-from nwx.quality.playback.faults import Distances, Suspect, distances
-from nwx.quality.playback.page_check import overall_score
+from nwx.quality.page_check import overall_score
 from nwx.values.render_names import FaultKind
 
 TASK = RenderTask("http://a.example/", "20200102000000")

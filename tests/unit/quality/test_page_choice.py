@@ -1,21 +1,14 @@
+"""Pages to render: in a list, found by a query, and the remaining ones."""
+
 import io
-import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from nwx.quality.browser.targets import PlayedResource, RenderTask
-from nwx.quality.page_lists import (
-    RemainingPages,
-    RenderReport,
-    UrlList,
-    document_pages,
-    is_missing,
-    is_worth_keeping,
-)
+from nwx.quality.browser.targets import RenderTask
+from nwx.quality.page_choice import RemainingPages, UrlList, document_pages
 from nwx.quality.stored_renders import RenderedPage
 from nwx.query.question import Question
-from tests.rendering.renders import render
 
 LIST = b"""\xef\xbb\xbfhttp://a.example/
 # a comment
@@ -77,22 +70,3 @@ def test_documents_are_read_before_the_first_is_rendered() -> None:
     assert next(pages) == RenderTask("http://a.example/\u00e9", "20200101000000")
     assert len(read) == 4
     assert list(pages) == [RenderTask("https://b.example/", "20220101000000")]
-
-
-def test_pages_are_counted_with_what_failed() -> None:
-    report = RenderReport()
-    report.add(render(leaks=("http://live.example/",), refused={"dialogs": 2}), written=True)
-    report.add(render(problem="navigation: net::ERR_FAILED", resources=()), written=False)
-    assert (report.pages, report.written, report.leaks, report.refused["dialogs"]) == (2, 1, 1, 2)
-    assert (report.resources, report.resources_failed) == (2, 1)
-    assert report.problems == {"navigation": 1}
-    assert json.loads(json.dumps(report.values()))["refused"] == {"dialogs": 2}
-    assert report.examples == ["http://made.example/: navigation: net::ERR_FAILED"]
-
-
-def test_pages_that_are_not_in_the_archive_are_not_kept() -> None:
-    assert is_worth_keeping(render())
-    assert is_worth_keeping(render(status=404)), "an archived 404"
-    gone = render(status=404, capture_timestamp="")
-    assert is_missing(gone) and not is_worth_keeping(gone)
-    assert not is_worth_keeping(render(resources=(PlayedResource("http://a.example/", 0),)))

@@ -19,7 +19,8 @@ from nwx.errors import NwxError, UrlError, UsageError
 from nwx.model import Capture, IndexName
 from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool, browser_path
 from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions
-from nwx.quality.playback.check import (
+from nwx.quality.page_choice import chance_of, repaired_captures
+from nwx.quality.playback_check import (
     PlaybackCheck,
     PlaybackReport,
     PlaybackTally,
@@ -27,7 +28,6 @@ from nwx.quality.playback.check import (
     fault_json,
     score_json,
 )
-from nwx.quality.playback.page_choice import chance_of, repaired_captures
 from nwx.quality.render_writer import kept_renders
 from nwx.quality.scores import CaptureMark, marked_captures
 from nwx.settings import Settings

@@ -1,1 +1,0 @@
-"""Playback checks: choice of pages, faults and scores."""
