@@ -8,8 +8,6 @@ internal. Names are loaded on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from nwx.version import __version__
-
 if TYPE_CHECKING:
     from nwx import zipnum
     from nwx.answers.archived_capture import ArchivedCapture, ArchiveRecord
@@ -58,6 +56,8 @@ __all__ = [
     "records",
     "zipnum",
 ]
+
+__version__ = "0.1.0"
 
 _PLACES = {
     "Archive": "nwx.archive",

@@ -10,6 +10,7 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import BinaryIO
 
+from nwx import __version__
 from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
@@ -31,7 +32,6 @@ from nwx.values.digests import digest_of
 from nwx.values.http import to_text, unfolded_lines
 from nwx.values.records import add_counts
 from nwx.values.timestamps import normal_timestamp, parse_timestamp
-from nwx.version import __version__
 from nwx.warc.gzip_members import GZIP_MAGIC
 from nwx.warc.members import ZSTD_MAGIC
 from nwx.warc.record import Record

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from isal import igzip_lib
 
+from nwx import __version__
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
@@ -25,7 +26,6 @@ from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
 from nwx.model import Capture, Document, ReadError, SourceFile
 from nwx.values.timestamps import parse_timestamp
-from nwx.version import __version__
 from nwx.warc.members import READ_FAILURES
 from nwx.warc.sources import ArchiveSource, stored_source
 

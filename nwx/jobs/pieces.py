@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nwx import __version__
 from nwx.bulk.child_processes import Death
 from nwx.bulk.guarded_process import MOST_STEP_SECONDS, StepGuard
 from nwx.bulk.process_limits import forbid_core_dumps
@@ -33,7 +34,6 @@ from nwx.bulk.progress import Note, ShowProgress, WorkProgress, meanwhile
 from nwx.errors import JobError, NwxError
 from nwx.jobs.output import JobFolder, PieceReport, ReportFolder
 from nwx.model import ReadError
-from nwx.version import __version__
 
 if TYPE_CHECKING:
     from pyspark import TaskContext

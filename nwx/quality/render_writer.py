@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from warcio.warcwriter import WARCWriter
 
+from nwx import __version__
 from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.errors import SourceError, TimestampError, UrlError
 from nwx.model import Comparison, RenderPlace
@@ -26,7 +27,6 @@ from nwx.settings import Settings
 from nwx.values.render_names import RenderKind, target_uri
 from nwx.values.timestamps import parse_timestamp
 from nwx.values.urls import clean_url
-from nwx.version import __version__
 
 _MOST_REPORTED = 20
 
