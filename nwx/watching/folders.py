@@ -1,4 +1,4 @@
-"""Complete archive files in watched folders, and moving of loaded ones.
+"""Complete archive files in watched folders, in batches to load, and moving of loaded ones.
 
 Folders are polled, not watched by inotify: crawls are written to network file systems too,
 which do not report changes by other machines, and detecting that a file no longer grows takes
@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nwx.errors import SourceConflictError, SourceError
+from nwx.model import ReadError
 from nwx.warc.checksums import checksum
-from nwx.warc.sources import OPEN_SUFFIX, ArchiveSource, is_archive_name
+from nwx.warc.sources import OPEN_SUFFIX, ArchiveSource, expand, is_archive_name
 
 _GROWING_SECONDS, _WRITTEN_SECONDS = 0.25, 60.0
 """The interval of polls while files are written, and how long after a change they count as such."""
+
+_BATCH_FILES = 32
 
 
 class _State(NamedTuple):
@@ -223,6 +226,42 @@ def is_locked(path: str) -> bool:
         # It cannot be opened, or the file system has no locks: the import reports errors.
         return False
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteFile:
+    """A file to load, with its sources for the import (several in a WACZ)."""
+
+    path: Path
+    sources: tuple[ArchiveSource, ...]
+    errors: tuple[ReadError, ...]
+
+
+def complete_file(path: Path) -> CompleteFile:
+    """Return a file with its sources, or the errors of reading them."""
+    found = list(expand([str(path)]))
+    return CompleteFile(
+        path,
+        tuple(each for each in found if isinstance(each, ArchiveSource)),
+        tuple(each for each in found if isinstance(each, ReadError)),
+    )
+
+
+def file_batches(files: Iterator[CompleteFile]) -> Iterator[list[CompleteFile]]:
+    """Yield batches of files with distinct names; the others wait for the next look."""
+    batch: list[CompleteFile] = []
+    names: set[str] = set()
+    for file in files:
+        own = {source.name for source in file.sources}
+        if names & own:
+            continue
+        names |= own
+        batch.append(file)
+        if len(batch) == _BATCH_FILES:
+            yield batch
+            batch, names = [], set()
+    if batch:
+        yield batch
 
 
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

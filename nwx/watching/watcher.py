@@ -1,8 +1,10 @@
-"""Loading of complete files in watched folders until stopped."""
+"""Loading of complete files in watched folders until stopped, with its events and report."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Protocol
@@ -20,14 +22,63 @@ from nwx.importing import ImportOptions, ImportReport, import_files, warm_up
 from nwx.model import Batch, ReadError, SourceFile
 from nwx.settings import Settings
 from nwx.warc.checksums import checksum
-from nwx.warc.sources import ArchiveSource, expand
-from nwx.watching.events import Event, EventKind, WatchReport
-from nwx.watching.folders import Folders, held, make_folder, move_file
+from nwx.warc.sources import ArchiveSource
+from nwx.watching.folders import (
+    CompleteFile,
+    Folders,
+    complete_file,
+    file_batches,
+    held,
+    make_folder,
+    move_file,
+)
 from nwx.watching.grown_files import grown_sources, read_grown_again
 
 _AWAY = (EngineUnavailableError, EngineBusyError, EngineFullError)
-_BATCH_FILES = 32
 _LOOK_SECONDS = 0.2
+
+
+class EventKind(StrEnum):
+    """The kind of an event."""
+
+    LOADED = "loaded"  # a file is in the archive now
+    KNOWN = "known"  # a file was in the archive already
+    FAILED = "failed"  # a file that cannot be loaded, or a folder that cannot be read
+    NOT_MOVED = "not-moved"  # a file that is in the archive but cannot be moved
+    WAITING = "waiting"  # the archive cannot be written at the moment
+    BACK = "back"  # the archive can be written again
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event about a file or the archive.
+
+    `path` is where the file was found, `moved_to` its new path if it was moved. `captures` counts
+    the file's captures, `errors_total` its errors; `errors` has the first ones.
+    """
+
+    kind: EventKind
+    path: str = ""
+    message: str = ""
+    bytes: int = 0
+    captures: int = 0
+    errors_total: int = 0
+    errors: tuple[ReadError, ...] = ()
+    moved_to: str = ""
+    retry_seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class WatchReport:
+    """The number of files by outcome."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any file could not be loaded or moved."""
+        return bool(self.outcomes[EventKind.FAILED] or self.outcomes[EventKind.NOT_MOVED])
+
 
 Tell = Callable[[Event], None]
 
@@ -83,15 +134,6 @@ def watch(
             if folder is not None:
                 make_folder(folder)
         return _Watch(settings, folders, options, tell, stopping, listener).run()
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file to load, with its sources for the import (several in a WACZ)."""
-
-    path: Path
-    sources: tuple[ArchiveSource, ...]
-    errors: tuple[ReadError, ...]
 
 
 class _Watch:
@@ -151,7 +193,7 @@ class _Watch:
                 self._has_archive = True
                 self._back()
                 self._read_ledger(engine)
-                for batch in _batches(self._unknown(paths)):
+                for batch in file_batches(self._unknown(paths)):
                     if self._stopping():
                         return
                     self._load(engine, batch)
@@ -185,13 +227,13 @@ class _Watch:
             entry.name: entry for entry in engine.files() if entry.collection == collection
         }
 
-    def _unknown(self, paths: list[Path]) -> Iterator[_File]:
+    def _unknown(self, paths: list[Path]) -> Iterator[CompleteFile]:
         """Yield the files to read; files kept in place with known path and size are skipped.
 
         Comparing the checksum of each would take hours at every start.
         """
         for path in paths:
-            file = _file(path)
+            file = complete_file(path)
             entries = [self._ledger.get(source.name) for source in file.sources]
             known = self._options.completed is None and all(
                 entry and entry.finished and (entry.path, entry.size) == (source.path, source.size)
@@ -203,7 +245,7 @@ class _Watch:
             else:
                 yield file
 
-    def _load(self, engine: Engine, files: list[_File]) -> None:
+    def _load(self, engine: Engine, files: list[CompleteFile]) -> None:
         before = self._ledger
         sources = [source for file in files for source in file.sources]
         read_grown_again(engine, sources, before)
@@ -233,7 +275,7 @@ class _Watch:
             on_documents=self._listener.on_documents if self._listener else None,
         )
 
-    def _problem(self, file: _File, errors: tuple[ReadError, ...]) -> str:
+    def _problem(self, file: CompleteFile, errors: tuple[ReadError, ...]) -> str:
         """Return why a file is not in the archive, "" if all of it is."""
         if not file.sources:
             return errors[0].message if errors else "it has no records"
@@ -245,7 +287,7 @@ class _Watch:
                 return (conflict or own[-1]).message if own else "it cannot be read"
         return ""
 
-    def _fail(self, file: _File, problem: str, errors: tuple[ReadError, ...]) -> None:
+    def _fail(self, file: CompleteFile, problem: str, errors: tuple[ReadError, ...]) -> None:
         """Report a file that cannot be loaded, once, and move it to the folder for failed files."""
         self._folders.dealt_with(file.path)
         moved_to = ""
@@ -269,7 +311,7 @@ class _Watch:
     def _settle(
         self,
         engine: Engine,
-        loaded: list[tuple[_File, tuple[ReadError, ...]]],
+        loaded: list[tuple[CompleteFile, tuple[ReadError, ...]]],
         before: dict[str, SourceFile],
     ) -> None:
         """Move loaded files, update their paths in the ledger, and report them."""
@@ -289,7 +331,7 @@ class _Watch:
             if places[file.path] != file.path:
                 self._take_away(file.path)
 
-    def _placed(self, file: _File) -> Path:
+    def _placed(self, file: CompleteFile) -> Path:
         """Move a loaded file if configured; return its final path."""
         folder = self._options.completed
         if folder is None:
@@ -315,7 +357,7 @@ class _Watch:
 
     def _loaded(
         self,
-        file: _File,
+        file: CompleteFile,
         errors: tuple[ReadError, ...],
         before: dict[str, SourceFile],
         place: Path,
@@ -339,32 +381,6 @@ class _Watch:
 
 def _pauses() -> Iterator[float]:
     return chain((1.0, 2.0, 5.0, 10.0, 30.0), repeat(60.0))
-
-
-def _file(path: Path) -> _File:
-    found = list(expand([str(path)]))
-    return _File(
-        path,
-        tuple(each for each in found if isinstance(each, ArchiveSource)),
-        tuple(each for each in found if isinstance(each, ReadError)),
-    )
-
-
-def _batches(files: Iterator[_File]) -> Iterator[list[_File]]:
-    """Yield batches of files with distinct names; the others wait for the next look."""
-    batch: list[_File] = []
-    names: set[str] = set()
-    for file in files:
-        own = {source.name for source in file.sources}
-        if names & own:
-            continue
-        names |= own
-        batch.append(file)
-        if len(batch) == _BATCH_FILES:
-            yield batch
-            batch, names = [], set()
-    if batch:
-        yield batch
 
 
 def _is_of(source: ArchiveSource, entry: SourceFile) -> bool:

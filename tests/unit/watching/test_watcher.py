@@ -14,7 +14,7 @@ from nwx.errors import EngineUnavailableError, SourceError
 from nwx.importing import ImportOptions
 from nwx.model import IndexName, SourceFile
 from nwx.settings import Settings
-from nwx.watching import Event, EventKind, WatchOptions, watch, watcher
+from nwx.watching import Event, EventKind, WatchOptions, WatchReport, watch, watcher
 from tests.warcs import Page, html, many_pages, write_warc
 
 IMPORTS = ImportOptions(jobs=1, patience_seconds=0.1)
@@ -347,3 +347,24 @@ def test_a_folder_that_cannot_be_read_is_told_once(archive: Archive) -> None:
     events = _until(archive, replace(ONCE, once=False), gone)
     assert kinds(events) == [EventKind.FAILED]
     assert "cannot be read" in events[0].message
+
+
+@pytest.mark.parametrize(
+    ("kind", "failed"),
+    [
+        ("loaded", False),
+        ("known", False),
+        ("failed", True),
+        ("not-moved", True),
+        ("waiting", False),
+        ("back", False),
+    ],
+)
+def test_only_files_that_cannot_be_loaded_or_moved_are_failures(kind: str, failed: bool) -> None:
+    report = WatchReport()
+    report.outcomes[EventKind(kind)] += 1
+    assert report.failed is failed
+
+
+def test_nothing_happened_is_no_failure() -> None:
+    assert not WatchReport().failed
