@@ -30,9 +30,8 @@ from nwx.exports.wat import page_text
 from nwx.extract import extract
 from nwx.model import Extract, ReadError
 from nwx.quality.images import opened
-from nwx.values.detected_types import detected_type, file_extension, file_name
 from nwx.values.http import charset_of, decode_body, is_coded, media_type, to_text
-from nwx.values.media_types import POOR_PAGES
+from nwx.values.media_types import POOR_PAGES, detected_type, file_extension, file_name
 from nwx.values.records import add_counts, csv_lines
 from nwx.values.timestamps import normal_timestamp, parse_timestamp
 from nwx.values.urls import IMG, A, clean_url, url_parts

@@ -1,9 +1,13 @@
-"""Classification of MIME types, served in thousands of spellings, into a few families."""
+"""MIME types: their families, detection by the first bytes, and extensions of file names."""
 
 import re
-from functools import lru_cache
-from posixpath import splitext
+from functools import cache, lru_cache
+from posixpath import basename, splitext
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from mimetypes import MimeTypes
 
 HTML, PDF, IMAGE, AUDIO, VIDEO = "html", "pdf", "image", "audio", "video"
 FLASH, SCRIPT, STYLE, TEXT, OFFICE = "flash", "script", "style", "text", "office"
@@ -175,8 +179,9 @@ _OFFICE_ZIP = re.compile(
     rb"|mimetypeapplication/(?:epub\+zip|vnd\.oasis\.opendocument\.|vnd\.sun\.xml\.))",
     re.S,
 )
+_PDF_MAGIC, _OLE_MAGIC = b"%PDF-", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"%PDF-", PDF),
+    (_PDF_MAGIC, PDF),
     (b"\x89PNG\r\n\x1a\n", IMAGE),
     (b"\xff\xd8\xff", IMAGE),
     (b"GIF8", IMAGE),
@@ -187,7 +192,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", ARCHIVE),
     (b"Rar!", ARCHIVE),
     (b"\xfd7zXZ\x00", ARCHIVE),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", OFFICE),
+    (_OLE_MAGIC, OFFICE),
     (b"{\\rtf", OFFICE),
     (b"ID3", AUDIO),
     (b"OggS", AUDIO),
@@ -264,6 +269,63 @@ def _by_extension(url: str) -> str:
 
 def _textual(start: bytes) -> str:
     return TEXT if start and not _NOT_TEXT.search(start) else UNKNOWN
+
+
+_MAGIC_BYTES, _LATE_MAGIC_BYTES = 8_192, 1_024
+_UNKNOWN_TYPE = "application/octet-stream"
+_XML, _SVG = b"<?xml", b"<svg"
+
+
+def detected_type(data: bytes, served: str) -> str:
+    """Return the MIME type of a payload; `served` only distinguishes kinds of office files."""
+    import filetype  # takes longer to load than a short command
+
+    start = bytes(data[:_MAGIC_BYTES])
+    found: str | None = filetype.guess_mime(start) if start else None
+    if (found in ZIP_TYPES or start.startswith(_OLE_MAGIC)) and normal_type(served) == OFFICE:
+        return served
+    if found is not None:
+        return found
+    if _PDF_MAGIC in start[:_LATE_MAGIC_BYTES]:
+        return "application/pdf"
+    family = normal_type("", "", start)
+    if family == HTML:
+        return "text/html"
+    if family == TEXT:
+        text = start.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not text.startswith((_XML, _SVG)):
+            return "text/plain"
+        return "image/svg+xml" if _SVG in text else "application/xml"
+    return _UNKNOWN_TYPE
+
+
+def file_name(url: str) -> str:
+    """Return the last segment of a URL's path, "" if it ends with a slash."""
+    try:
+        return basename(urlsplit(url).path)
+    except ValueError:
+        return ""
+
+
+def file_extension(url: str, mime_type: str) -> str:
+    """Return the extension of a payload: the URL's if it fits the type or the type has none.
+
+    Otherwise the type's usual one; "unknown" if neither has one, as in the Archives Unleashed
+    Toolkit.
+    """
+    known = [extension[1:] for extension in _known_types().guess_all_extensions(mime_type)]
+    named = splitext(file_name(url))[1][1:].lower()
+    if named in known or not known:
+        return named or "unknown"
+    return known[0]
+
+
+@cache
+def _known_types() -> "MimeTypes":
+    """Return Python's own table, as the system's differs between machines."""
+    from mimetypes import MimeTypes
+
+    return MimeTypes()
 
 
 POOR_PAGES = SOFT_404, LINKS_ALONE, FOR_ROBOTS = (
