@@ -16,7 +16,6 @@ from nwx.engine.embedded.captures.block_lookups import (
     OFFSET_BITS,
     PLACES,
     SOURCE_BITS,
-    found_ranks,
     place_key,
     unpacked,
 )
@@ -226,14 +225,32 @@ def known_places(db: sqlite3.Connection, runs: Sequence[int], keys: KeyArray) ->
     known = np.zeros(len(keys), bool)
     for run in runs:
         if len(keys) < _FEW:
-            known |= [_has(db, run, int(key)) for key in keys]
+            known |= _known_of_few(db, run, keys)
         else:
             known |= _known_in(db, run, keys)
     return known
 
 
-def _has(db: sqlite3.Connection, run: int, key: int) -> bool:
-    return any(True for _ in found_ranks(db, run, PLACES, key))
+_ROW_OF_KEY = (
+    "SELECT id FROM lookups WHERE run = ?1 AND kind = ?2 AND key <= ?3"
+    " ORDER BY key DESC, rank DESC LIMIT 1"
+)
+_NEXT_ROW = "SELECT min(key) FROM lookups WHERE run = ?1 AND kind = ?2 AND key > ?3"
+
+
+def _known_of_few(db: sqlite3.Connection, run: int, keys: KeyArray) -> NDArray[np.bool_]:
+    """Return the same as `_known_in`, without reading the first keys of all rows."""
+    known = np.zeros(len(keys), bool)
+    stored, end = keys[:0], -1
+    for place in np.argsort(keys).tolist():
+        key = int(keys[place])
+        if end is not None and key >= end:
+            row = db.execute(_ROW_OF_KEY, (run, PLACES, key)).fetchone()
+            stored = unpacked_entries(db, row[0])[0] if row else keys[:0]
+            (end,) = db.execute(_NEXT_ROW, (run, PLACES, key)).fetchone()
+        after = np.searchsorted(stored, keys[place], "right")
+        known[place] = after > 0 and stored[after - 1] == keys[place]
+    return known
 
 
 def _known_in(db: sqlite3.Connection, run: int, keys: KeyArray) -> NDArray[np.bool_]:
