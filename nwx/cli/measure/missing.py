@@ -1,7 +1,7 @@
 """nwx missing and nwx repair"""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,9 @@ from nwx.settings import Settings
 from nwx.values.urls import EMBEDDED, KINDS
 
 if TYPE_CHECKING:
+    from nwx.links.missing_urls import MissingUrl
     from nwx.quality.repair_list import Repair, RepairCounts
     from nwx.steering.queue.queue_work import QueuedUpdates
-
 
 _COLUMNS = ("url", "kind", "pages", "status")
 _GROUPS = ("embedded", "pages")
@@ -94,9 +94,7 @@ def missing_command(
         elif as_csv:
             print_csv(_COLUMNS, ((one.url, one.kind, one.pages, one.status) for one in first))
         elif sys.stdout.isatty() and not as_seeds:
-            from nwx.cli.measure.tables import print_missing
-
-            print_missing(first, limit)
+            _print_missing(first, limit)
         else:
             for one in first:
                 click.echo(clean(one.url))
@@ -230,9 +228,7 @@ def _print(
         for line in seed_lines((one.url for one in repairs), seeds, "repair"):
             click.echo(line)
     elif sys.stdout.isatty():
-        from nwx.cli.measure.tables import print_page_repairs
-
-        print_page_repairs(repairs, counts, limit)
+        _print_page_repairs(repairs, counts, limit)
     else:
         for one in repairs:
             click.echo(clean(one.url))
@@ -247,3 +243,51 @@ def _print_queued(done: "QueuedUpdates") -> None:
     click.echo(
         f"{counted(done.put, 'URL')} {where if done.queue else 'put into the queue'}", err=True
     )
+
+
+_ROWS_SHOWN = 50
+
+
+def _print_missing(found: "Iterable[MissingUrl]", limit: int | None) -> None:
+    """Print missing URLs, at most `limit`, by default the first 50."""
+    from nwx.cli.terminal import OneLine, console, plain_table  # help needs no rich
+
+    rows = iter(found)
+    table = plain_table(
+        "pages", "kind", "status", "url", right=("pages", "status"), header_style=""
+    )
+    for one in islice(rows, limit or _ROWS_SHOWN):
+        status = "never" if one.status is None else str(one.status)
+        table.add_row(f"{one.pages:,}", one.kind, status, OneLine(one.url))
+    if not table.row_count:
+        click.echo("nothing is missing")
+        return
+    console().print(table)
+    if next(rows, None):
+        click.echo(f"The first {_ROWS_SHOWN}; --limit shows more, a pipe or a file gets all.")
+
+
+def _print_page_repairs(
+    repairs: "Iterable[Repair]", counts: "RepairCounts", limit: int | None
+) -> None:
+    """Print repairs, at most `limit` (default: 50), and the number of pages they complete."""
+    from nwx.cli.terminal import OneLine, console, plain_table  # help needs no rich
+
+    rows = iter(repairs)
+    numbers = ("pages", "whole", "checked")
+    headings = (*numbers, "kind", "status", "url", "original not in any file")
+    table = plain_table(*headings, right=(*numbers, "status"), header_style="")
+    whole = 0
+    for one in islice(rows, limit or _ROWS_SHOWN):
+        whole += one.whole
+        status = "never" if one.status is None else str(one.status)
+        cells = (f"{number:,}" for number in (one.pages, one.whole, one.checked))
+        table.add_row(*cells, one.kind or "-", status, OneLine(one.url), OneLine(one.original))
+    if not table.row_count:
+        click.echo("nothing can be listed" if counts.pages else "nothing is missing")
+        return
+    console().print(table)
+    broken = counted(counts.pages, "page")
+    click.echo(f"With these captured, {whole:,} of {broken} with missing resources are complete.")
+    if next(rows, None):
+        click.echo(f"The first {_ROWS_SHOWN}; --limit shows more, a pipe or a file gets all.")

@@ -348,7 +348,7 @@ def _print(results: _Results, report: "PlaybackReport", *, as_json: bool, quiet:
     if as_json:
         results.print_json(report)
     elif not quiet:
-        from nwx.cli.quality.tables import print_playback_scores
+        from nwx.cli.quality.quality import print_playback_scores
 
         print_playback_scores(results.worst())
         click.echo(checked_words(report))

@@ -1,7 +1,9 @@
 """nwx quality and nwx review"""
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,6 +11,8 @@ from nwx.cli import option
 from nwx.cli.output import (
     check_one_form,
     clean,
+    counted,
+    date_words,
     opened_archive,
     print_csv,
     print_csv_lines,
@@ -16,6 +20,9 @@ from nwx.cli.output import (
 )
 from nwx.settings import Settings
 from nwx.values.render_names import FaultKind
+
+if TYPE_CHECKING:
+    from nwx.quality.scores import PlaybackScore, QualityTotals
 
 _SHOWN = 50
 
@@ -61,9 +68,7 @@ def quality_command(
     elif not totals.pages:
         click.echo("no matching page was checked; `nwx check-playback` checks pages")
     else:
-        from nwx.cli.quality.tables import print_scores  # help needs no rich
-
-        print_scores(totals, scores)
+        _print_scores(totals, scores)
 
 
 @click.command("review")
@@ -114,3 +119,63 @@ def review_command(
             numbers = f"good {count.good:,}, usable {count.usable:,}, bad {count.bad:,}"
             crawls = f" (crawls: {', '.join(count.crawls)})" if count.crawls else ""
             click.echo(clean(f"{count.collection}{crawls}: {numbers}"), err=True)
+
+
+def print_playback_scores(scores: "Iterable[PlaybackScore]") -> None:
+    """Print the scores of pages, in the given order."""
+    from nwx.cli.terminal import OneLine, console, plain_table  # help needs no rich
+
+    numbers = ("score", "screenshot", "text", "resources")
+    table = plain_table(*numbers, "faults", "captured", "page", right=numbers, header_style="")
+    for score in scores:
+        table.add_row(
+            f"{score.score:.3f}",
+            _share(score.screenshot),
+            _share(score.text),
+            _resources(score),
+            _faults(score),
+            date_words(score.timestamp),
+            OneLine(score.url),
+        )
+    if table.row_count:
+        console().print(table)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _resources(score: "PlaybackScore") -> str:
+    """Return the number of resources that loaded, and of all."""
+    good, bad = score.replay_good or 0, score.replay_bad or 0
+    return f"{good:,}/{good + bad:,}"
+
+
+def _faults(score: "PlaybackScore") -> str:
+    kinds = Counter(fault.kind.replace("_", " ") for fault in score.faults)
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
+
+_HOSTS_SHOWN = 10
+
+
+def _print_scores(totals: "QualityTotals", scores: "Sequence[PlaybackScore]") -> None:
+    """Print the number of pages, totals by fault and site, and the scores of some pages."""
+    from nwx.cli.terminal import OneLine, console, plain_table  # help needs no rich
+
+    click.echo(f"{counted(totals.pages, 'page')} checked, mean score {totals.mean_score or 0:.3f}")
+    for name, groups in (("fault", totals.kinds), ("site", totals.hosts[:_HOSTS_SHOWN])):
+        if groups:
+            numbers = ("pages", "mean score")
+            table = plain_table(name, *numbers, right=numbers, header_style="")
+            for group in groups:
+                table.add_row(OneLine(group.value), f"{group.pages:,}", f"{group.mean_score:.3f}")
+            console().print(table)
+    numbers = ("score", "faults")
+    table = plain_table(*numbers, "captured", "page", right=numbers, header_style="")
+    for one in scores:
+        cells = (f"{one.score:.3f}", f"{one.faults_total:,}", date_words(one.timestamp))
+        table.add_row(*cells, OneLine(one.url))
+    console().print(table)
+    if len(scores) < totals.pages:
+        click.echo(f"The first {len(scores):,}; --limit shows more, --csv prints all.")

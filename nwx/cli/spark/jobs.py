@@ -15,7 +15,7 @@ from nwx.cli.deduplicate.list_options import (
     layout_of,
     selection_of,
 )
-from nwx.cli.measure.facets import MIN_CAPTURES, SITES, show_faults
+from nwx.cli.measure.build import MIN_CAPTURES, SITES, show_faults
 from nwx.cli.options import (
     cluster_options,
     cluster_options_of,
