@@ -122,7 +122,8 @@ _MODULES = {
     **dict.fromkeys(
         ("stats", "files", "closure", "dump", "reshard", "upgrade", "enrich"), "indices"
     ),
-    **dict.fromkeys(("restore", "migrate"), "backup"),
+    **dict.fromkeys(("backup", "restore"), "check"),
+    "migrate": "watch",
     **dict.fromkeys(("trends", "words", "changes", "sql"), "questions"),
     **dict.fromkeys(("judge", "evaluate", "tune"), "rankings"),
     **dict.fromkeys(("show", "quote", "cite"), "search"),

@@ -1,9 +1,10 @@
-"""nwx check"""
+"""nwx check, backup and restore"""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from nwx.checks.agreement import Disagreement
     from nwx.checks.cdx_comparison import CdxComparison, Missing
     from nwx.dedup.exclusion_lists import ExclusionList
-
 
 _SHOWN_OF_A_KIND = 100
 _PROBLEMS_SHOWN = 20
@@ -200,3 +200,57 @@ def _summary(comparison: "CdxComparison", counts: Counter[str]) -> str:
         + (f"; {counted(others, 'line')} of records that are not captures" if others else "")
         + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
     )
+
+
+@click.command("backup")
+@click.argument("place")
+@option.count("--keep", "N", "Keep only the N newest backups at PLACE.")
+@option.flag("--check", "Check the backup as `nwx check` does; delete it if anything is wrong.")
+@option.JSON_REPORT
+@click.pass_obj
+def backup_command(
+    settings: Settings, place: str, keep: int | None, check: bool, as_json: bool, quiet: bool
+) -> None:
+    """Copy the whole archive to PLACE, consistently, while others write to it.
+
+    PLACE is a folder. The backup is a folder in it, named by the time (UTC), and is itself
+    an archive: search it with nwx --engine PLACE/NAME search. Files that never change are
+    hard links to those of the archive, or of the previous backup; only a folder on another
+    disk protects against disk failure.
+
+    For an archive on a search server, PLACE is a snapshot repository registered there; the
+    backup is a set of snapshots in it.
+    """
+    with (
+        opened_archive(settings) as archive,
+        progress_bar(quiet=quiet or as_json) as progress,
+    ):
+        made = archive.backup(place, keep=keep or 0, check=check, progress=progress)
+    if as_json:
+        print_json({"backup": made})
+    elif not quiet:
+        click.echo(clean(made))
+
+
+@click.command("restore")
+@click.argument("backup")
+@click.argument("folder", type=option.FOLDER, required=False)
+@option.flag("--replace", "Replace an existing archive.", into="replaced")
+@option.QUIET
+@click.pass_obj
+def restore_command(
+    settings: Settings, backup: str, folder: Path | None, replaced: bool, quiet: bool
+) -> None:
+    """Restore an archive from BACKUP, the PLACE/NAME printed by `nwx backup`.
+
+    It is restored to FOLDER, by default that of --engine. The copy is checked as `nwx
+    check` does, then moved into place in one step. With --replace, stop imports first, and
+    restart `nwx serve` afterwards. On a search server, the replaced indices are deleted
+    first.
+    """
+    if folder is not None:
+        settings = replace(settings, engine=str(folder))
+    with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
+        archive.restore(backup, replace=replaced, progress=progress)
+    if not quiet:
+        click.echo(f"restored to {clean(archive.settings.engine)}")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from nwx.cli.crawl.steering_reports import (
     steering_summary,
     taken_choices,
 )
+from nwx.cli.deduplicate.dates import exclusions_summary, loaded_exclusions, print_unmet
 from nwx.cli.options import (
     bulk_option,
     external_option,
@@ -221,7 +221,7 @@ def command(
         _print_steering(steered, quiet=quiet or as_json)
         _bring_up_to_date(settings, stale, builds=builds, quiet=quiet or as_json)
         if excluded and told and not report.interrupted:
-            _exclusions().tell_unmet(excluded, told, unmet, quiet=quiet)
+            print_unmet(excluded, told, unmet, quiet=quiet)
     if steered and steered.interrupted and received:
         return 128 + received[0]
     return _exit_code(report, received, strict=strict)
@@ -230,14 +230,7 @@ def command(
 def _excluded(
     lists: tuple[str, ...], *, strict: bool, quiet: bool
 ) -> "AbstractContextManager[ExclusionList | None]":
-    return _exclusions().loaded(lists, strict=strict, quiet=quiet) if lists else nullcontext()
-
-
-def _exclusions() -> ModuleType:
-    """Import and return the module for exclusion lists, which takes a tenth of a second to load."""
-    from nwx.cli.deduplicate import exclusions
-
-    return exclusions
+    return loaded_exclusions(lists, strict=strict, quiet=quiet) if lists else nullcontext()
 
 
 def _print_json(
@@ -358,7 +351,7 @@ def _print_report(report: "ImportReport", told: "ExclusionReport | None", *, qui
     if not quiet:
         click.echo(_summary(report))
         if told:
-            click.echo(_exclusions().summary(told))
+            click.echo(exclusions_summary(told))
     if report.interrupted:
         warn("stopped; run the same command again to resume")
 

@@ -279,7 +279,7 @@ def _tellers(stack: ExitStack, *, once: bool, as_json: bool) -> "tuple[TellRepor
             lines.tell(report)
 
         return tell_json, tell_problem
-    from nwx.cli.crawl.monitor_reports import live_monitor, print_monitor
+    from nwx.cli.crawl.tables import live_monitor, print_monitor
 
     if once:
         return print_monitor, tell_problem

@@ -14,14 +14,25 @@ from nwx.cli.crawl.steering_reports import (
     steering_summary,
     taken_choices,
 )
-from nwx.cli.output import json_text, opened_archive, print_json, progress_bar, stop_signals, warn
+from nwx.cli.output import (
+    clean,
+    counted,
+    json_text,
+    opened_archive,
+    print_json,
+    progress_bar,
+    stop_signals,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.steering.adapters.heritrix_feed import FeedCounts
-    from nwx.steering.comparison.simulation import SimulationReport
+    from rich.table import Table
 
+    from nwx.steering.adapters.heritrix_feed import FeedCounts
+    from nwx.steering.comparison.judgements import JudgedSample
+    from nwx.steering.comparison.simulation import SimulatedCrawl, SimulationReport
 
 _CHART_WIDTH = 960
 _SUFFIXES = (".svg", ".png")
@@ -135,9 +146,7 @@ def _print_simulated(
     if as_json:
         print_json(report.to_json())
     elif not quiet:
-        from nwx.cli.crawl.tables import print_simulation  # help needs no rich
-
-        print_simulation(report)
+        _print_simulation(report)
 
 
 def _draw(report: "SimulationReport", path: Path) -> None:
@@ -232,3 +241,67 @@ def _print(counts: "FeedCounts") -> None:
 def _print_json(counts: "FeedCounts") -> None:
     click.echo(json_text(asdict(counts)))
     sys.stdout.flush()
+
+
+_QUARTERS = 4
+
+
+def _print_simulation(report: "SimulationReport") -> None:
+    """Print the results of simulated crawls, at each quarter of the budget."""
+    from nwx.cli.terminal import console  # help needs no rich
+    from nwx.steering.comparison.simulation import THRESHOLDS
+
+    console().print(_crawl_table(report))
+    where = clean(report.collection) or "the archive"
+    click.echo(
+        f"{report.relevant_total:,} of {counted(report.pages, 'page')} of {where} are relevant"
+        f" (score {report.threshold:g} and higher); {report.relevant_reachable:,} of the"
+        f" {report.reachable:,} that links lead to"
+    )
+    by_score = (
+        f"{pages:,} from {threshold:g}"
+        for threshold, pages in zip(THRESHOLDS, report.scores, strict=True)
+        if pages
+    )
+    click.echo(f"pages by score: {', '.join(by_score) or 'none'}")
+    if report.judged:
+        _print_precision(report.judged)
+    for seed in report.missing_seeds:
+        warn(f"the seed {clean(seed)} is not in {where}")
+    if report.from_index:
+        warn(
+            f"{counted(report.from_index, 'page')} analysed from the indexed text, without the"
+            " text around links: the records cannot be read"
+        )
+    if report.unreadable:
+        warn(f"{counted(report.unreadable, 'page')} cannot be read")
+
+
+def _print_precision(judged: "JudgedSample") -> None:
+    precision = "none" if judged.precision is None else f"{judged.precision:.0%}"
+    click.echo(
+        f"{counted(judged.pages, 'page')} judged, {judged.relevant:,} relevant; scores find"
+        f" {judged.found:,} of these and {judged.mistaken:,} others (precision {precision})"
+    )
+
+
+def _crawl_table(report: "SimulationReport") -> "Table":
+    from nwx.cli.terminal import number_table
+
+    crawls = {
+        "breadth first": report.breadth_first,
+        "steered": report.steered,
+        "oracle": report.oracle,
+    }
+    places = {-(-report.budget * part // _QUARTERS) for part in range(1, _QUARTERS)}
+    marks = [f"at {place:,}" for place in sorted(places)]
+    table = number_table("crawl", "pages", "relevant", "harvest rate", *marks)
+    for name, crawl in crawls.items():
+        numbers = f"{crawl.fetched:,}", f"{crawl.relevant:,}", f"{crawl.harvest_rate:.1%}"
+        table.add_row(name, *numbers, *(f"{_found(crawl, place):,}" for place in sorted(places)))
+    return table
+
+
+def _found(crawl: "SimulatedCrawl", pages: int) -> int:
+    """Return the number of relevant pages among the first `pages` fetched."""
+    return crawl.curve[min(pages, crawl.fetched) - 1] if crawl.fetched else 0

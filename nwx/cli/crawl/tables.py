@@ -1,37 +1,33 @@
-"""Printing for the crawl commands, in its own module as their help does not need it."""
+"""Printing of comparisons and of running crawls, in its own module as help does not need rich."""
 
-import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
+from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from nwx.cli.output import clean, counted, date_words, size_words, warn
-from nwx.cli.terminal import console, number_table
-from nwx.errors import UsageError
-from nwx.steering.comparison.comparison import (
-    CollectionComparison,
-    ComparedCollection,
-    HostComparison,
-)
-from nwx.steering.comparison.comparison_json import AGES, ages
-from nwx.steering.comparison.counts import SCORE_BINS, Overlap
-from nwx.steering.comparison.judgements import JudgedSample
-from nwx.steering.comparison.quality import QUALITY_BINS, QualityChanges, QualityComparison
-from nwx.steering.comparison.simulation import (
-    THRESHOLDS,
-    SimulatedCrawl,
-    SimulationReport,
-)
-from nwx.steering.triples.triple_store import QueryAnswer, forms_of, serialized
+from nwx.cli.output import clean, counted, date_words, size_words
+from nwx.cli.terminal import OneLine, console, number_table
 
-_HOSTS_SHOWN = 10
+if TYPE_CHECKING:
+    from nwx.quality.monitor.report import HostCounts, MinuteCounts, MonitorReport
+    from nwx.steering.comparison.comparison import (
+        CollectionComparison,
+        ComparedCollection,
+        HostComparison,
+    )
+    from nwx.steering.comparison.counts import Overlap
+    from nwx.steering.comparison.quality import QualityChanges, QualityComparison
+
+_COMPARED_HOSTS_SHOWN = 10
 _CHANGES_SHOWN = 5
 
 
-def print_comparison(comparison: CollectionComparison) -> None:
+def print_comparison(comparison: "CollectionComparison") -> None:
     """Print counts, relevance, quality, overlap, freshness and the hosts with most captures."""
     sides = comparison.sides
     table = number_table("", *(clean(side.name) for side in sides))
@@ -53,7 +49,7 @@ def print_comparison(comparison: CollectionComparison) -> None:
     _print_hosts(comparison)
 
 
-_COUNTS: dict[str, Callable[[ComparedCollection], str]] = {
+_COUNTS: "dict[str, Callable[[ComparedCollection], str]]" = {
     "captures": lambda side: f"{side.counts.captures:,}",
     "revisits": lambda side: f"{side.counts.revisits:,}",
     "URLs": lambda side: f"{side.counts.urls:,}",
@@ -67,7 +63,9 @@ _COUNTS: dict[str, Callable[[ComparedCollection], str]] = {
 }
 
 
-def _add_ages(table: Table, sides: Sequence[ComparedCollection]) -> None:
+def _add_ages(table: Table, sides: "Sequence[ComparedCollection]") -> None:
+    from nwx.steering.comparison.comparison_json import AGES, ages
+
     until = max(side.counts.last for side in sides)
     groups = [ages(side.counts, until) for side in sides]
     for place, days in enumerate((*AGES, None)):
@@ -75,7 +73,9 @@ def _add_ages(table: Table, sides: Sequence[ComparedCollection]) -> None:
         table.add_row(title, *(f"{counts[place]:,} URLs" for counts in groups))
 
 
-def _add_relevance(table: Table, comparison: CollectionComparison) -> None:
+def _add_relevance(table: Table, comparison: "CollectionComparison") -> None:
+    from nwx.steering.comparison.counts import SCORE_BINS
+
     assert comparison.specification is not None
     table.add_section()
     known = [side.relevance for side in comparison.sides if side.relevance is not None]
@@ -97,7 +97,9 @@ def _add_relevance(table: Table, comparison: CollectionComparison) -> None:
     table.add_row("preferred URLs", *(f"{one.preferred:,}" for one in rules))
 
 
-def _add_quality(table: Table, quality: QualityComparison) -> None:
+def _add_quality(table: Table, quality: "QualityComparison") -> None:
+    from nwx.steering.comparison.quality import QUALITY_BINS
+
     table.add_section()
     sides = quality.sides
     table.add_row("pages checked", *(f"{one.pages:,}" for one in sides))
@@ -113,7 +115,7 @@ def _add_quality(table: Table, quality: QualityComparison) -> None:
     table.add_row("missing resources", *(f"{one.missing_resources:,}" for one in sides))
 
 
-def _print_changes(comparison: CollectionComparison, changes: QualityChanges) -> None:
+def _print_changes(comparison: "CollectionComparison", changes: "QualityChanges") -> None:
     assert comparison.b is not None
     a, b = clean(comparison.a.name), clean(comparison.b.name)
     click.echo(
@@ -128,7 +130,7 @@ def _print_changes(comparison: CollectionComparison, changes: QualityChanges) ->
         console().print(table)
 
 
-def _print_overlap(comparison: CollectionComparison) -> None:
+def _print_overlap(comparison: "CollectionComparison") -> None:
     assert comparison.b is not None
     a, b = clean(comparison.a.name), clean(comparison.b.name)
     table = number_table("", "in both", f"only {a}", f"only {b}", f"{a} in {b}", f"{b} in {a}")
@@ -146,7 +148,7 @@ def _print_overlap(comparison: CollectionComparison) -> None:
     )
 
 
-def _overlap_cells(overlap: Overlap) -> list[str]:
+def _overlap_cells(overlap: "Overlap") -> list[str]:
     shares = overlap.share_of_a, overlap.share_of_b
     counts = overlap.both, overlap.only_a, overlap.only_b
     return [
@@ -155,18 +157,18 @@ def _overlap_cells(overlap: Overlap) -> list[str]:
     ]
 
 
-def _print_hosts(comparison: CollectionComparison) -> None:
+def _print_hosts(comparison: "CollectionComparison") -> None:
     names = [clean(side.name) for side in comparison.sides]
     scored = comparison.specification is not None
     headings = [f"captures, {name}" for name in names] + [f"URLs, {name}" for name in names]
     headings += [f"relevant, {name}" for name in names] if scored else []
     table = number_table("host", *headings)
-    for host in comparison.top_hosts[:_HOSTS_SHOWN]:
+    for host in comparison.top_hosts[:_COMPARED_HOSTS_SHOWN]:
         table.add_row(Text(clean(host.host)), *_host_cells(host, scored=scored))
     console().print(table)
 
 
-def _host_cells(host: HostComparison, *, scored: bool) -> list[str]:
+def _host_cells(host: "HostComparison", *, scored: bool) -> list[str]:
     numbers = [*host.captures, *host.urls, *(host.relevant if scored else ())]
     return [f"{number:,}" for number in numbers]
 
@@ -175,93 +177,148 @@ def _part(part: int, whole: int) -> str:
     return f"{part:,} ({part / whole:.0%})" if whole else f"{part:,}"
 
 
-_WIDEST = 80
+_MINUTES_SHOWN, _HOSTS_SHOWN, _ALERTS_SHOWN, _TYPES_SHOWN = 8, 8, 8, 6
 
 
-def answer_text(answer: QueryAnswer, form: str) -> str:
-    """Return an answer in a form, `table` for people; raises UsageError if it has no such form."""
-    if form == "table":
-        return _for_people(answer)
-    forms = forms_of(answer.kind)
-    if form not in forms:
-        raise UsageError(f"this query is answered as {', '.join(forms)}, not as {form}")
-    text = serialized(answer, form).data.decode("utf-8", "replace")
-    return text if text.endswith("\n") else f"{text}\n"
+def print_monitor(report: "MonitorReport") -> None:
+    """Print a report."""
+    console().print(_drawn(report))
 
 
-def _for_people(answer: QueryAnswer) -> str:
-    if answer.kind == "triples":
-        lines = answer.data.decode().removesuffix("\n").split("\n")
-        return "".join(f"{clean(line)}\n" for line in lines if line)
-    found: Any = json.loads(answer.data)
-    if answer.kind == "boolean":
-        return "yes\n" if found["boolean"] else "no\n"
-    names: list[str] = found["head"]["vars"]
-    rows = [[_cell(row.get(name)) for name in names] for row in found["results"]["bindings"]]
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    shown = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (names, *rows)]
-    return "".join(f"{line}\n" for line in shown)
+@contextmanager
+def live_monitor() -> "Iterator[tuple[Callable[[MonitorReport], None], Callable[[str], None]]]":
+    """Yield a function that replaces the report shown, and one that prints a line above it."""
+    with Live(console=console(), auto_refresh=False, vertical_overflow="ellipsis") as live:
+
+        def show(report: "MonitorReport") -> None:
+            live.update(_drawn(report), refresh=True)
+
+        def show_line(text: str) -> None:
+            live.console.print(Text(clean(text)), soft_wrap=True)
+
+        yield show, show_line
 
 
-def _cell(term: dict[str, str] | None) -> str:
-    text = clean(term["value"]) if term else ""
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+def _drawn(report: "MonitorReport") -> RenderableType:
+    # The last parts may not fit on a terminal.
+    parts: list[RenderableType] = [_head(report)]
+    if report.alerts:
+        parts.append(_alerts(report))
+    if report.problems_total:
+        last = report.problems[-1]
+        place = "" if last.offset is None else f" at {last.offset}"
+        number = counted(report.problems_total, "problem")
+        text = f"{number}, the last: {last.file}{place}: {last.message}"
+        parts.append(Text(clean(text), style="yellow"))
+    return Group(*parts, _minutes(report), _hosts(report))
 
 
-_QUARTERS = 4
-
-
-def print_simulation(report: SimulationReport) -> None:
-    """Print the results of simulated crawls, at each quarter of the budget."""
-    console().print(_crawl_table(report))
-    where = clean(report.collection) or "the archive"
-    click.echo(
-        f"{report.relevant_total:,} of {counted(report.pages, 'page')} of {where} are relevant"
-        f" (score {report.threshold:g} and higher); {report.relevant_reachable:,} of the"
-        f" {report.reachable:,} that links lead to"
+def _head(report: "MonitorReport") -> RenderableType:
+    totals = report.totals
+    table = Table.grid(padding=(0, 2))
+    share = report.new_share
+    rows = (
+        ("crawl", f"{clean(report.name)}, collection {clean(report.collection)}"),
+        ("looked", _moment(report.looked)),
+        ("captures", f"{totals.captures:,}, {size_words(totals.bytes)}, {totals.pages:,} pages"),
+        ("errors", f"{totals.errors:,}"),
+        ("statuses", _counts({str(key): count for key, count in report.statuses.items()})),
+        ("types", _counts({one.type: one.captures for one in report.types})),
+        ("in the archive", f"{report.archived:,} captures, {size_words(report.archived_bytes)}"),
+        ("duplicates", f"{totals.duplicates:,}, {report.revisits:,} of them revisits"),
+        (
+            "new documents",
+            f"{totals.new_documents:,}" + ("" if share is None else f" ({share:.0%})"),
+        ),
     )
-    by_score = (
-        f"{pages:,} from {threshold:g}"
-        for threshold, pages in zip(THRESHOLDS, report.scores, strict=True)
-        if pages
-    )
-    click.echo(f"pages by score: {', '.join(by_score) or 'none'}")
-    if report.judged:
-        _print_precision(report.judged)
-    for seed in report.missing_seeds:
-        warn(f"the seed {clean(seed)} is not in {where}")
-    if report.from_index:
-        warn(
-            f"{counted(report.from_index, 'page')} analysed from the indexed text, without the"
-            " text around links: the records cannot be read"
-        )
-    if report.unreadable:
-        warn(f"{counted(report.unreadable, 'page')} cannot be read")
-
-
-def _print_precision(judged: JudgedSample) -> None:
-    precision = "none" if judged.precision is None else f"{judged.precision:.0%}"
-    click.echo(
-        f"{counted(judged.pages, 'page')} judged, {judged.relevant:,} relevant; scores find"
-        f" {judged.found:,} of these and {judged.mistaken:,} others (precision {precision})"
-    )
-
-
-def _crawl_table(report: SimulationReport) -> Table:
-    crawls = {
-        "breadth first": report.breadth_first,
-        "steered": report.steered,
-        "oracle": report.oracle,
-    }
-    places = {-(-report.budget * part // _QUARTERS) for part in range(1, _QUARTERS)}
-    marks = [f"at {place:,}" for place in sorted(places)]
-    table = number_table("crawl", "pages", "relevant", "harvest rate", *marks)
-    for name, crawl in crawls.items():
-        numbers = f"{crawl.fetched:,}", f"{crawl.relevant:,}", f"{crawl.harvest_rate:.1%}"
-        table.add_row(name, *numbers, *(f"{_found(crawl, place):,}" for place in sorted(places)))
+    for title, text in rows:
+        table.add_row(title, text)
+    if report.queue:
+        table.add_row("queue", _counts(report.queue))
     return table
 
 
-def _found(crawl: SimulatedCrawl, pages: int) -> int:
-    """Return the number of relevant pages among the first `pages` fetched."""
-    return crawl.curve[min(pages, crawl.fetched) - 1] if crawl.fetched else 0
+def _counts(counts: Mapping[str, int]) -> str:
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_TYPES_SHOWN]
+    return ", ".join(f"{clean(name)} {count:,}" for name, count in most)
+
+
+def _minutes(report: "MonitorReport") -> RenderableType:
+    table = _table("minute", "captures", "pages", "bytes", "errors", "duplicates", "new")
+    for one in report.minutes[-_MINUTES_SHOWN:]:
+        table.add_row(_span(one), *_numbers(one))
+    return table
+
+
+def _numbers(one: "MinuteCounts") -> tuple[str, ...]:
+    return (
+        f"{one.captures:,}",
+        f"{one.pages:,}",
+        size_words(one.bytes),
+        f"{one.errors:,}",
+        f"{one.duplicates:,}",
+        f"{one.new_documents:,}",
+    )
+
+
+def _hosts(report: "MonitorReport") -> RenderableType:
+    table = _table("host", "pages", "captures", "bytes", "errors", "mean ms", "slowest ms")
+    for host in report.hosts[:_HOSTS_SHOWN]:
+        table.add_row(OneLine(host.host), *_host_numbers(host))
+    hidden = report.hosts_counted - min(len(report.hosts), _HOSTS_SHOWN)
+    if hidden > 0:
+        table.add_row(f"and {hidden:,} more")
+    if report.hosts_are_bounded:
+        table.add_row("small hosts, combined", *_host_numbers(report.other_hosts))
+    return table
+
+
+def _host_numbers(host: "HostCounts") -> tuple[str, ...]:
+    return (
+        f"{host.pages:,}",
+        f"{host.captures:,}",
+        size_words(host.bytes),
+        f"{host.errors:,}",
+        "" if host.mean_ms is None else f"{host.mean_ms:,.0f}",
+        "" if host.slowest_ms is None else f"{host.slowest_ms:,}",
+    )
+
+
+def _alerts(report: "MonitorReport") -> RenderableType:
+    table = Table(box=None, pad_edge=False)
+    for title in ("alert", "host", "since", "until", ""):
+        table.add_column(title)
+    shown = sorted(report.alerts, key=lambda one: bool(one.cleared))[:_ALERTS_SHOWN]
+    for alert in shown:
+        style = "" if alert.cleared else "bold red"
+        table.add_row(
+            Text(alert.kind, style=style),
+            OneLine(alert.host),
+            _moment(alert.since),
+            _moment(alert.cleared),
+            clean(alert.message),
+        )
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first)
+    for title in others:
+        table.add_column(title, justify="right")
+    return table
+
+
+def _span(one: "MinuteCounts") -> str:
+    minute = one.minute
+    day = f"{minute[:4]}-{minute[4:6]}-{minute[6:8]}"
+    if one.seconds == 60:
+        return f"{day} {minute[8:10]}:{minute[10:]}"
+    return {3_600: f"{day} {minute[8:10]} h", 86_400: day}.get(one.seconds, minute[:4])
+
+
+def _moment(timestamp: str) -> str:
+    if not timestamp:
+        return ""
+    day = f"{timestamp[:4]}-{timestamp[4:6]}-{timestamp[6:8]}"
+    return f"{day} {timestamp[8:10]}:{timestamp[10:12]}:{timestamp[12:14]}"

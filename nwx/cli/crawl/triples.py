@@ -1,5 +1,6 @@
 """nwx triples"""
 
+import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -8,14 +9,22 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from nwx.cli import option
-from nwx.cli.output import counted, opened_archive, print_json, progress_bar, stop_signals, warn
+from nwx.cli.output import (
+    clean,
+    counted,
+    opened_archive,
+    print_json,
+    progress_bar,
+    stop_signals,
+    warn,
+)
 from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.steering.triples.archive_triples import TriplesReport
-
+    from nwx.steering.triples.triple_store import QueryAnswer
 
 _ERRORS_SHOWN = 10
 _FORMS = ("table", "json", "xml", "csv", "tsv", "ttl", "nt", "rdf")
@@ -124,7 +133,6 @@ def answer_query(
     A query without GRAPH, FROM and FROM NAMED covers all graphs. Updates and SERVICE are
     refused.
     """
-    from nwx.cli.crawl.tables import answer_text
     from nwx.steering.triples.triple_store import QueryLimits, SparqlQuery
 
     if (sparql is None) == (file is None):
@@ -133,4 +141,39 @@ def answer_query(
     limits = QueryLimits(seconds, rows, bytes=1 << 30, memory_bytes=4 << 30)
     with opened_archive(settings) as archive:
         answer = archive.visible_triples().answer(SparqlQuery(text), limits)
-    sys.stdout.write(answer_text(answer, form))
+    sys.stdout.write(_answer_text(answer, form))
+
+
+_WIDEST = 80
+
+
+def _answer_text(answer: "QueryAnswer", form: str) -> str:
+    """Return an answer in a form, `table` for people; raises UsageError if it has no such form."""
+    from nwx.steering.triples.triple_store import forms_of, serialized
+
+    if form == "table":
+        return _for_people(answer)
+    forms = forms_of(answer.kind)
+    if form not in forms:
+        raise UsageError(f"this query is answered as {', '.join(forms)}, not as {form}")
+    text = serialized(answer, form).data.decode("utf-8", "replace")
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _for_people(answer: "QueryAnswer") -> str:
+    if answer.kind == "triples":
+        lines = answer.data.decode().removesuffix("\n").split("\n")
+        return "".join(f"{clean(line)}\n" for line in lines if line)
+    found: Any = json.loads(answer.data)
+    if answer.kind == "boolean":
+        return "yes\n" if found["boolean"] else "no\n"
+    names: list[str] = found["head"]["vars"]
+    rows = [[_cell(row.get(name)) for name in names] for row in found["results"]["bindings"]]
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    shown = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (names, *rows)]
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _cell(term: dict[str, str] | None) -> str:
+    text = clean(term["value"]) if term else ""
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"

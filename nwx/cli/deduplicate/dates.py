@@ -1,13 +1,22 @@
-"""nwx dates, add-dates, also the program add-dates"""
+"""nwx dates, add-dates, also the program add-dates, and the exclusion lists of nwx import"""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nwx.cli import option
-from nwx.cli.deduplicate.list_options import FIELDS_OPTION, TMP, print_problems, sources_of
+from nwx.cli.deduplicate.list_options import (
+    FIELDS_OPTION,
+    TMP,
+    place_and_message,
+    print_problems,
+    sources_of,
+)
 from nwx.cli.output import (
     clean,
     counted,
@@ -18,13 +27,14 @@ from nwx.cli.output import (
     size_words,
     warn,
 )
-from nwx.errors import UsageError
+from nwx.errors import CdxError, UsageError
 from nwx.model import MAIN_DATES, NamedDates
 from nwx.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from nwx.dedup.added_dates import DatesLists, DatesReport
-
+    from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.importing import ExclusionReport
 
 _LEAST_OF_ORIGINAL = 3
 
@@ -269,3 +279,72 @@ def list_orphans(settings: Settings, as_json: bool, quiet: bool) -> None:
                     print_json(found | {"collection": collection})
                 else:
                     print_above(clean(f"{timestamp} {safe_field(digest)} {url}"))
+
+
+_SHOWN = 10
+
+
+@contextmanager
+def loaded_exclusions(
+    lists: tuple[str, ...], *, strict: bool, quiet: bool
+) -> "Iterator[ExclusionList]":
+    """Load exclusion lists of an import, and print their unreadable lines.
+
+    Raises CdxError for the first unreadable line if `strict`.
+    """
+    from nwx.dedup.exclusion_lists import ExclusionList
+
+    with progress_bar(quiet=quiet) as progress:
+        excluded = ExclusionList.load(lists, progress=progress)
+    with excluded:
+        problems = [place_and_message(problem) for problem in excluded.problems[:_SHOWN]]
+        if problems and strict:
+            raise CdxError(f"{problems[0]}; nothing is imported because of --strict")
+        for problem in problems:
+            warn(problem)
+        more = excluded.problems_total - len(problems)
+        if more:
+            warn(f"… and {counted(more, 'more line')} that cannot be read")
+        yield excluded
+
+
+def print_unmet(
+    excluded: "ExclusionList", report: "ExclusionReport", file: Path | None, *, quiet: bool
+) -> None:
+    """Print the first entries that were never met, and write all to `file` if given."""
+    if file:
+        _write(excluded, file)
+    if quiet or not report.unmet:
+        return
+    for line in islice(_unmet_lines(excluded), _SHOWN):
+        warn(f"matched no capture: {clean(line)}")
+    more = report.unmet - _SHOWN
+    if more > 0:
+        where = f"{file} lists them" if file else "--unmet FILE lists them"
+        warn(f"… and {counted(more, 'more entry')} that matched no capture; {where}")
+
+
+def _write(excluded: "ExclusionList", file: Path) -> None:
+    from nwx.bulk.whole_files import whole_file
+
+    with whole_file(file) as stream:
+        for line in _unmet_lines(excluded):
+            stream.write(line.encode("utf-8", "surrogateescape") + b"\n")
+
+
+def _unmet_lines(excluded: "ExclusionList") -> Iterator[str]:
+    from nwx.cdx.layouts import DATE_FIRST
+    from nwx.cdx.rows import format_cdx
+
+    return (format_cdx(line, DATE_FIRST) for line in excluded.unmet())
+
+
+def exclusions_summary(report: "ExclusionReport") -> str:
+    """Return the report on the exclusion lists of an import as text."""
+    before = f" ({report.met_before:,} by an earlier import)" if report.met_before else ""
+    unread = report.problems_total
+    return (
+        f"{counted(report.entries, 'entry')} on the exclusion list, {report.met:,}"
+        f" matched{before}, {report.unmet:,} not matched"
+        + (f"; {counted(unread, 'line')} that cannot be read" if unread else "")
+    )
