@@ -26,7 +26,7 @@ from nwx.cli.options import (
     parser_option,
     verify_option,
 )
-from nwx.cli.spark.job_options import JobOptions, base_option, job_options, print_job, run_job
+from nwx.cli.spark import JobOptions, base_option, job_options, print_job, run_job
 from nwx.errors import UsageError
 from nwx.model import DEFAULT_COLLECTION
 from nwx.settings import Settings
