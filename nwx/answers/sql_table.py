@@ -22,7 +22,8 @@ _INTEGERS = frozenset((*_WHOLE, *(f"U{name}" for name in _WHOLE)))
 def column_kind(name: str) -> type | tuple[type]:
     """Return the cell type of a column with a DuckDB type."""
     if name.endswith("]"):
-        return (str,)
+        kind = column_kind(name[: name.rindex("[")])
+        return (str if isinstance(kind, tuple) else kind,)
     if name in _INTEGERS:
         return int
     if name in ("FLOAT", "DOUBLE") or name.startswith("DECIMAL"):
@@ -35,12 +36,20 @@ def is_time(name: str) -> bool:
     return name.startswith("TIMESTAMP") and not name.endswith("]")
 
 
-def _with_texts(row: Row, places: Sequence[int]) -> Row:
-    """Return a row with the cells at `places` as text: values of a union can have any type."""
-    for place in places:
-        if row[place] is not None and not isinstance(row[place], str):
-            row = [*row[:place], str(row[place]), *row[place + 1 :]]
-    return row
+def _with_texts(row: Row, kinds: Sequence[object]) -> Row:
+    """Return a row with text in the columns of text: values of a union can have any type."""
+    return [
+        _text(cell)
+        if kind is str
+        else list(map(_text, cell))
+        if kind == (str,) and cell is not None
+        else cell
+        for kind, cell in zip(kinds, row, strict=True)
+    ]
+
+
+def _text(cell: object) -> str | None:
+    return cell if cell is None or isinstance(cell, str) else str(cell)
 
 
 class SqlTable(ResultTable[Row]):
@@ -94,8 +103,8 @@ class SqlTable(ResultTable[Row]):
         kinds = {name: column_kind(kind) for name, kind in self.types.items()}
         times = [name for name, kind in self.types.items() if is_time(kind)]
         to_time = pl.col(times).str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
-        texts = [place for place, kind in enumerate(kinds.values()) if kind is str]
-        for frame in frames_of(kinds, (_with_texts(row, texts) for row in self)):
+        rows = (_with_texts(row, tuple(kinds.values())) for row in self)
+        for frame in frames_of(kinds, rows):
             yield frame.with_columns(to_time) if times else frame
 
     def cells(self, row: Row) -> Sequence[object]:

@@ -195,13 +195,13 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, list | tuple):
-        return [None if one is None else _text(_cell(one)) for one in value]
+        return [_text(one) if isinstance(one, list) else one for one in map(_cell, value)]
     return _text(value) if isinstance(value, dict) else str(value)
 
 
 def _text(value: Any) -> str:
-    """Return a value within a list, or a struct, as text."""
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    """Return a list within a list, or a struct, as text."""
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _reason(error: Exception, task: Mapping[str, Any]) -> ErrorText:

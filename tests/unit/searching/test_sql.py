@@ -46,6 +46,17 @@ def test_values_of_all_types(archive: Archive, tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "b.parquet").schema == {"a": pl.Int64}
 
 
+def test_lists_keep_their_numbers(archive: Archive, tmp_path: Path) -> None:
+    query = "SELECT [1, NULL] AS a, [1.5] AS b, [true] AS c, ['x'] AS d, [[1], [2, 3]] AS e"
+    found = archive.sql(query, FEW)
+    assert list(found) == [[[1, None], [1.5], [True], ["x"], ["[1]", "[2, 3]"]]]
+    kinds = [pl.Int64, pl.Float64, pl.Boolean, pl.String, pl.String]
+    assert found.to_arrow().schema.field("a").type.value_type == "int64"
+    assert found.to_polars().dtypes == [pl.List(kind) for kind in kinds]
+    found.to_csv(tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().splitlines()[1].startswith("1")
+
+
 def test_a_full_disk_is_an_error_of_ours(
     archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
