@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self
 
+from nwx.answers.arguments import check_argument_types
 from nwx.answers.options import (
     OptionValues,
     check_limit,
@@ -78,6 +79,7 @@ def named_viewer(viewer: Viewer | str) -> Viewer:
     return Viewer(role=chosen(Role, viewer))
 
 
+@check_argument_types
 class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, ArchiveRules):
     """An archive as a viewer sees it; answers always reflect its current state.
 

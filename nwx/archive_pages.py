@@ -5,11 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.answers.options import chosen, first_of, several
+from nwx.answers.options import check_limit, chosen, first_of, several
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
-from nwx.errors import NotBuiltError, SettingsError, UrlError
+from nwx.errors import NotBuiltError, SettingsError, UrlError, UsageError
 from nwx.model import IndexName, LinkCell
 from nwx.values.timestamps import DateOption
 from nwx.values.urlkeys import urlkey
@@ -267,7 +267,10 @@ class ArchivePages(ArchiveWork):
         return self._seen().picture_index().search(asked)
 
     def similar_pictures(self, hash: int, limit: int = 50) -> "Sequence[SimilarPicture]":
-        """Return the pictures with a perceptual hash similar to this one."""
+        """Return the pictures with a perceptual hash (64 bits) similar to this one."""
+        check_limit(limit)
+        if not 0 <= hash < 1 << 64:
+            raise UsageError(f"hash is {hash}; it must be a whole number of 64 bits, 0 or more")
         return self._seen().picture_index().similar(hash, limit)
 
     def picture(self, id: str, pages: int = 1_000) -> "ShownPicture | None":

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from nwx.engine.entries import IndexEntry, clean_text
 from nwx.engine.indices.entry_store import StatefulIndex
-from nwx.errors import WindowError
+from nwx.errors import QueryError, UsageError, WindowError
 from nwx.keys import document_id
 from nwx.model import Total
 from nwx.query.question import NONE_HIDDEN, HiddenDocuments
@@ -20,6 +20,8 @@ MOST_APPEARANCES = 1_000
 
 SIMILAR_BITS = 10
 """Pictures are similar if at most this many of the 64 bits of their hashes differ."""
+
+_YEAR_DIGITS = 4
 
 PICTURE_WINDOW = 10_000
 """The number of pictures that pages can reach."""
@@ -147,6 +149,19 @@ class PictureQuestion:
     hidden: HiddenDocuments = NONE_HIDDEN
     limit: int = 50
     offset: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise UsageError on an unknown colour or negative number, QueryError on a wrong year."""
+        for colour in self.colours:
+            if colour not in COLOURS:
+                raise UsageError(f"there is no colour {colour!r}; use {', '.join(COLOURS)}")
+        for year in self.years:
+            if not (len(year) == _YEAR_DIGITS and year.isascii() and year.isdigit()):
+                raise QueryError.translated(
+                    "%(value)s is not a year; write four digits", value=repr(year[:40])
+                )
+        if min(self.limit, self.offset) < 0:
+            raise UsageError(f"limit is {self.limit}, offset {self.offset}; both are 0 or more")
 
 
 def is_hidden(hidden: HiddenDocuments, id: str, timestamp: str, collection: str) -> bool:

@@ -1,0 +1,98 @@
+"""Checks of the types of arguments in the public API, by the annotations of its methods."""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, wraps
+from os import PathLike
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from nwx.errors import UsageError
+
+_Class = TypeVar("_Class", bound=type)
+_Method = Callable[..., Any]
+
+_UNIONS, _LISTS = (UnionType, Union), (Sequence, Iterable, Collection)
+_NUMBERS = {int: "__index__", float: "__float__"}
+"""The methods that make a value a number: those of NumPy are no `int`."""
+
+_WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    PathLike: "a path",
+    Mapping: "a mapping",
+}
+_MOST_SHOWN = 100
+_OTHERS = "**"
+
+
+def check_argument_types(checked: _Class) -> _Class:
+    """Make the public methods of a class raise UsageError on arguments of a wrong type.
+
+    Checked are texts, numbers and paths, and lists and mappings of them, by the annotations of the
+    methods, inherited ones included. Dates check themselves (`date_text`).
+    """
+    for name, method in inspect.getmembers(checked, inspect.isfunction):
+        if not name.startswith("_"):
+            setattr(checked, name, _checking(method))
+    return checked
+
+
+def _checking(method: _Method) -> _Method:
+    @wraps(method)
+    def checking(self: object, *values: object, **named: object) -> Any:
+        positions, kinds = _kinds(method)
+        given = dict(zip(positions, values, strict=False))  # the method refuses others
+        for name, value in (given | named).items():
+            kind = kinds.get(name, kinds.get(_OTHERS, Any))
+            if not _fits(value, kind):
+                shown = repr(value)[:_MOST_SHOWN]
+                raise UsageError(f"{name} is {shown}; it must be {' or '.join(_words(kind))}")
+        return method(self, *values, **named)
+
+    return checking
+
+
+@cache
+def _kinds(method: _Method) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """Return the positional parameters of a method, and the annotations of all."""
+    _, *parameters = inspect.signature(method).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD), {
+        _OTHERS if one.kind is one.VAR_KEYWORD else one.name: one.annotation for one in parameters
+    }
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Return whether a value has a type, or the type is not checked."""
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in _UNIONS:
+        return any(_fits(value, one) for one in inner)
+    if origin in _LISTS:
+        return _is_list(value) and all(_fits(one, inner[0]) for one in _items(value))
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(_fits(one, inner[1]) for one in value.values())
+    if origin in _NUMBERS:
+        return hasattr(value, _NUMBERS[origin])
+    return origin not in (str, NoneType, PathLike) or isinstance(value, origin)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def _items(value: Any) -> Iterable[object]:
+    """Return the items of a list, none of an iterator, as it can be read only once."""
+    return () if isinstance(value, Iterator) else value
+
+
+def _words(kind: Any) -> Iterator[str]:
+    """Yield the names of the types that a value may have."""
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in _UNIONS:
+        for one in inner:
+            yield from _words(one)
+    elif origin in _LISTS:
+        yield f"a list of {' or '.join(f'{one[2:]}s' for one in _words(inner[0]))}"
+    elif origin in _WORDS:
+        yield _WORDS[origin]

@@ -1,0 +1,93 @@
+"""Arguments of wrong types are refused with what is allowed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nwx.answers.arguments import check_argument_types
+from nwx.answers.options import OptionValues
+from nwx.errors import UsageError
+
+
+class _Base:
+    def inherited(self, name: str) -> str:
+        """Return an argument."""
+        return name
+
+
+@check_argument_types
+class _Checked(_Base):
+    def ask(
+        self,
+        query: str = "",
+        *,
+        limit: int | None = None,
+        weight: float = 1,
+        names: str | Sequence[str] = (),
+        files: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+        where: Mapping[str, OptionValues] | Sequence[str] = (),
+        other: "Path | None" = None,
+        **filters: OptionValues,
+    ) -> tuple[object, ...]:
+        """Return arguments."""
+        return query, limit, weight, names, files, where, other, filters
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"limit": np.int64(3), "weight": np.float32(2)},
+        {"limit": None, "weight": 2},
+        {"names": ("a", "b")},
+        {"names": {"a"}},
+        {"names": iter("ab")},
+        {"files": [Path("a"), "b"]},
+        {"where": {"year": np.array([2010])}},
+        {"where": {"year": 2010, "tld": ["org"]}},
+        {"year": np.int64(2010), "type": ["html", "pdf"]},
+        {"other": 5},
+    ],
+)
+def test_arguments_of_right_types_are_passed(named: dict[str, Any]) -> None:
+    assert _Checked().ask("lamp", **named)[0] == "lamp"
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"query": 5}, "query is 5; it must be a text"),
+        ({"query": None}, "query is None; it must be a text"),
+        ({"limit": "5"}, "limit is '5'; it must be a whole number"),
+        ({"limit": 1.5}, "limit is 1.5; it must be a whole number"),
+        ({"weight": "x"}, "weight is 'x'; it must be a number"),
+        ({"names": 5}, "names is 5; it must be a text or a list of texts"),
+        ({"names": [5]}, r"names is \[5\]; it must be a text or a list of texts"),
+        ({"names": b"x"}, "names is b'x'; it must be a text or a list of texts"),
+        ({"files": 5}, "it must be a text or a path or a list of texts or paths"),
+        ({"where": {"year": 1.5}}, "it must be a mapping or a list of texts"),
+        ({"year": 1.5}, "year is 1.5; it must be a text or a whole number or a list of"),
+    ],
+)
+def test_arguments_of_wrong_types_are_refused(named: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        _Checked().ask(**named)
+
+
+def test_inherited_methods_and_positions_are_checked() -> None:
+    wrong: Any = 5
+    for call in (_Checked().inherited, _Checked().ask):
+        with pytest.raises(UsageError, match="is 5; it must be a text"):
+            call(wrong)
+    assert _Base().inherited(wrong) == 5
+
+
+def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
+    nothing: dict[str, Any] = {}
+    with pytest.raises(TypeError, match="missing 1 required"):
+        _Checked().inherited(**nothing)
+    with pytest.raises(TypeError, match="takes from 1 to 2 positional"):
+        _Checked().ask("a", *["b"])
