@@ -75,20 +75,23 @@ def deliver_updates(
     own: CrawlQueue | None = None,
     until_empty: bool = False,
     tell: TellError = lambda error: None,
+    tell_accepted: Callable[[], object] = lambda: None,
 ) -> DeliveryReport:
     """Send waiting updates to a queue until `stopping` is set, or until none is left.
 
     `until_empty` selects the latter. `queue` is an http(s) address; "" is the archive's own queue,
     which is then given as `own`. While the queue is unavailable, sending is retried after growing
-    pauses, and `tell` is called with each failure. A refused update is reported, counted and left
-    out. Raises CrawlerError if the queue refuses every update, as without its token: waiting
-    updates stay in the outbox.
+    pauses; `tell` is called with each failure, `tell_accepted` after each batch that the queue has
+    accepted. A refused update is reported, counted and left out. Raises CrawlerError if the queue
+    refuses every update, as without its token: waiting updates stay in the outbox.
     """
     ending = stopping or threading.Event()
     if not queue and own is not None:
-        return _Delivery(outbox, queue, own, ending, tell).run(until_empty=until_empty)
+        delivery = _Delivery(outbox, queue, own, ending, tell, tell_accepted)
+        return delivery.run(until_empty=until_empty)
     with QueueClient(queue, token) as client:
-        return _Delivery(outbox, queue, client, ending, tell).run(until_empty=until_empty)
+        delivery = _Delivery(outbox, queue, client, ending, tell, tell_accepted)
+        return delivery.run(until_empty=until_empty)
 
 
 class _Delivery:
@@ -101,12 +104,13 @@ class _Delivery:
         target: UpdateTarget,
         ending: threading.Event,
         tell: TellError,
+        tell_accepted: Callable[[], object] = lambda: None,
     ) -> None:
         self._outbox = outbox
         self._queue = queue
         self._target = target
         self._ending = ending
-        self._tell = tell
+        self._tell, self._tell_accepted = tell, tell_accepted
         self._sender = ""
         self._report = DeliveryReport()
         self._pause = _FIRST_PAUSE_SECONDS
@@ -148,6 +152,7 @@ class _Delivery:
         else:
             self._outbox.delivered(self._queue, numbers[-1])
             self._report.delivered += len(batch)
+            self._tell_accepted()
 
     def _wait(self, error: NwxError) -> None:
         """Wait before the next attempt, longer each time."""
@@ -200,7 +205,7 @@ class QueueDelivery:
         self._undelivered = 0
         self._thread = threading.Thread(target=self._deliver) if queue else None
         self.problem = ""
-        """The reason of the last failed attempt, "" if none failed."""
+        """The reason of the last failed attempt, "" if none failed or the queue accepts again."""
 
     def undelivered(self) -> int:
         """Return the number of updates that the queue has not accepted yet, as last counted.
@@ -231,13 +236,21 @@ class QueueDelivery:
     def _deliver(self) -> None:
         try:
             deliver_updates(
-                self._engine.outbox(), self._queue, self._token, self._stopping, tell=self._note
+                self._engine.outbox(),
+                self._queue,
+                self._token,
+                self._stopping,
+                tell=self._note,
+                tell_accepted=self._forget,
             )
         except NwxError as error:
             self._note(error)
 
     def _note(self, error: NwxError) -> None:
         self.problem = str(error)
+
+    def _forget(self) -> None:
+        self.problem = ""
 
     def __enter__(self) -> Self:
         if self._thread is not None:
