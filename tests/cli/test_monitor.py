@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -136,6 +137,31 @@ def test_it_looks_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None:
     assert [line for line in problems.splitlines() if "alert: disk" not in line] == [
         "nwx: alert: errors: sick.example: 100% of the last answers have a status of 400 or higher"
     ]
+
+
+def test_alerts_of_an_earlier_run_are_counted(nwx: Nwx, tmp_path: Path) -> None:
+    log = write_log(tmp_path)
+    options = ("monitor", "floods", "--crawl-log", log, "--thresholds", no_disks(tmp_path))
+    assert "alert" not in nwx(*options, "--once").err
+    time.sleep(1.1)  # alerts are dated to the second
+    with subprocess.Popen(
+        [COMMAND, *map(str, options), "--interval", "0.1"],
+        env=environment(tmp_path / "archive", PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        _, problems = process.communicate(timeout=60)
+    assert problems == "nwx: open already: 1 alert\n"
+
+
+def no_disks(folder: Path) -> Path:
+    """Return a file of thresholds without alerts about full disks."""
+    path = folder / "thresholds.toml"
+    path.write_text("[alerts]\ndisk = 1.0\ndisk_gigabytes = 0\n")
+    return path
 
 
 def test_on_a_small_terminal(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from nwx.quality.monitor.monitor import MonitorOptions, TellProblem, TellReport
-    from nwx.quality.monitor.report import Channel, MonitorReport
+    from nwx.quality.monitor.report import Alert, Channel, MonitorReport
 
 
 _SCHEMES = ("http://", "https://")
@@ -132,15 +132,27 @@ def tell_problem(text: str) -> None:
     sys.stderr.flush()
 
 
+_AlertKey = tuple[str, str, str, bool]
+
+
 class AlertLines:
-    """Prints alerts when they begin and end, each once."""
+    """Prints alerts when they begin and end, each once; of earlier ones only how many are open."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str, str, bool]] = set()
+        self._told: set[_AlertKey] | None = None
 
     def tell(self, report: "MonitorReport") -> None:
         """Print the alerts of a report that were not printed before."""
-        now = {(one.kind, one.host, one.since, bool(one.cleared)): one for one in report.alerts}
+        now: dict[_AlertKey, Alert] = {
+            (one.kind, one.host, one.since, bool(one.cleared)): one for one in report.alerts
+        }
+        if self._told is None:
+            # Those of an earlier run neither began nor ended in this look.
+            self._told = {
+                key for key, one in now.items() if (one.cleared or one.since) != report.looked
+            }
+            if earlier := sum(not now[key].cleared for key in self._told):
+                tell_problem(f"open already: {counted(earlier, 'alert')}")
         for key in sorted(now.keys() - self._told, key=lambda key: (key[2], key)):
             alert = now[key]
             place = f" {alert.host}:" if alert.host else ""
@@ -231,7 +243,8 @@ def command(settings: Settings, /, **given: Any) -> int:
     webhooks and commands) unless nwx --unrestricted is used.
 
     Reports include alerts. If they are lines, alerts are also printed to standard error
-    when they begin and end. A webhook or command is notified once, when an alert begins.
+    when they begin and end; of those open at the start, only the number is printed. A
+    webhook or command is notified once, when an alert begins.
     """
     from nwx.quality.monitor.monitor import run_monitor
 
