@@ -28,7 +28,7 @@ class SelectedRows:
 
     `resume` is set after the last one: the position for the next query, None if nothing is left or
     it was not requested. For an answer with originals, `seen` is called with all captures before
-    the first is returned. Without originals, `told` is applied to rows before they are returned.
+    the first is returned. `told` is applied to rows before they are returned.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class SelectedRows:
         found = self._rows()
         if self._query.resolve_revisits:
             found = _OriginalPlaces(self._query, self._source).added(found)
-        if not self._query.with_originals:
-            return found if self._told is None else map(self._told, found)
-        rows = _with_originals(list(found), self._query, self._source)
-        if self._seen is not None:
-            self._seen(rows)
-        return iter(rows)
+        if self._query.with_originals:
+            rows = _with_originals(list(found), self._query, self._source)
+            if self._seen is not None:
+                self._seen(rows)
+            found = iter(rows)
+        return found if self._told is None else map(self._told, found)
 
     def _rows(self) -> Iterator[CdxRow]:
         query = self._query

@@ -188,3 +188,18 @@ def test_crawlers_are_told_the_sha256_of_a_payload_known_by_its_sha1(
     for wanted in (spell(own, DigestForm.HEX), further):
         assert client.get("/cdx/sha256", query_string=asked).text == f"{wanted}\n"
         engine.digests.add([(further, own)])
+
+
+def test_originals_have_the_digest_asked_for_too(client: FlaskClient, engine: Engine) -> None:
+    own, further = sha1("with an original"), f"sha256:{'7' * 64}"
+    url = "http://a.example/with-an-original"
+    original, revisit = (
+        capture(url, year, digest=own, record_type=kind, offset=place)
+        for place, (year, kind) in enumerate((("2017", "response"), ("2018", "revisit")))
+    )
+    engine.write(Batch(captures=(original, revisit)))
+    engine.refresh()
+    engine.digests.add([(further, own)])
+    asked = {"url": url, "fl": "digest", "limit": 1, "sort": "closest", "closest": "2018"}
+    asked["withOriginals"] = "true"
+    assert client.get("/cdx/sha256", query_string=asked).text == f"{further}\n{further}\n"
