@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,11 +106,12 @@ class JudgementIndex:
         return len(entries)
 
     def judgements(self) -> list[Judgement]:
-        """Return all judgements, sorted by query and URL."""
-        return sorted(
+        """Return all judgements, sorted by query, URL and judge."""
+        found = (
             Judgement(one["query"], one["url"], int(one["grade"]), one["judge"])
             for one in self._find("judgement")
         )
+        return sorted(found, key=attrgetter("query", "url", "judge"))
 
     def _find(self, kind: str) -> Iterator[Mapping[str, str]]:
         return self._store.find({"kind": kind}) if self._store.is_made() else iter(())

@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import UsageError
+from nwx.model import IndexName
 from nwx.searching.judgements import (
     Judgement,
+    JudgementIndex,
     qrels_lines,
     qrels_of,
     read_judgements,
@@ -23,6 +26,13 @@ def test_judges_that_differ_make_the_middle_grade() -> None:
     grades = [Judgement("q", URL, grade, str(grade)) for grade in (3, 0, 2)]
     assert qrels_of(grades) == {"q": {"org,example)/a": 2}}
     assert qrels_of(grades[:2]) == {"q": {"org,example)/a": 0}}
+
+
+def test_judgements_come_by_query_url_and_judge(tmp_path: Path) -> None:
+    with EmbeddedEngine(tmp_path / "archive") as engine:
+        index = JudgementIndex(engine.entry_store(IndexName.JUDGEMENTS))
+        index.add(Judgement("q", URL, grade, judge) for grade, judge in ((1, "bob"), (3, "ann")))
+        assert [one.judge for one in index.judgements()] == ["ann", "bob"]
 
 
 def test_qrels_and_csv_are_read(tmp_path: Path) -> None:
