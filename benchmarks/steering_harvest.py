@@ -45,7 +45,7 @@ from nwx.steering.comparison.crawl_orders import (
     oracle_order,
 )
 from nwx.steering.comparison.simulation import archived_web, seeds_within
-from nwx.steering.running.pages import StoredPages
+from nwx.steering.pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urlkeys import urlkey
 from nwx.warc.sources import expand

@@ -33,8 +33,8 @@ from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import TermStatistics
-from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.options import SteeringOptions, SteeringPlan
+from nwx.steering.listener import SteeringListener
+from nwx.steering.options import SteeringOptions, SteeringPlan
 from nwx.steering.specifications.specification import CrawlSpecification, Entity, Keyword
 from nwx.warc.sources import expand
 

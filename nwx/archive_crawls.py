@@ -22,10 +22,10 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.steering.comparison.comparison import CollectionComparison
     from nwx.steering.comparison.counts import CrawlHarvest
     from nwx.steering.comparison.simulation import SimulationReport
+    from nwx.steering.listener import SteeringListener
+    from nwx.steering.options import SteeringOptions, SteeringReport
     from nwx.steering.queue.due_urls import DueReport, DueUrl
     from nwx.steering.queue.queue_work import DeliveryReport, QueuedUpdates
-    from nwx.steering.running.listener import SteeringListener
-    from nwx.steering.running.options import SteeringOptions, SteeringReport
     from nwx.steering.triples.archive_triples import TriplesReport
     from nwx.steering.triples.triple_store import TripleStore
 
@@ -299,8 +299,8 @@ class ArchiveCrawls(ArchiveWork):
 
         `like` are example documents, URLs or files, in addition to those of the specification.
         """
-        from nwx.steering.running.steering_run import steer_archive
         from nwx.steering.specifications.specification_store import steering_specification
+        from nwx.steering.steering_run import steer_archive
 
         self._whole()  # no archive is made here
         with self._writable() as engine:
@@ -311,8 +311,8 @@ class ArchiveCrawls(ArchiveWork):
         self, spec: str, options: "SteeringOptions"
     ) -> "AbstractContextManager[SteeringListener]":
         """Return the listener that analyses newly imported pages in a separate process."""
-        from nwx.steering.running.listener import SteeringListener
-        from nwx.steering.running.options import SteeringPlan
+        from nwx.steering.listener import SteeringListener
+        from nwx.steering.options import SteeringPlan
         from nwx.steering.specifications.specification_store import steering_specification
 
         with self._writable() as engine:

@@ -39,7 +39,7 @@ _PRELOADED = (
     "nwx.engine.elastic",
     "nwx.engine.embedded.engine",
     "nwx.importing.worker",
-    "nwx.steering.running.analysis_process",
+    "nwx.steering.analysis_process",
 )
 _LEFT_OUT = "nwx.cli.spark"
 _FORK_SERVER = "from multiprocessing.forkserver import main"

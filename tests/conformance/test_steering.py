@@ -11,9 +11,9 @@ from pathlib import Path
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.importing import ImportOptions, import_files
-from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.options import SteeringOptions, SteeringPlan
-from nwx.steering.running.steering_run import steer_archive
+from nwx.steering.listener import SteeringListener
+from nwx.steering.options import SteeringOptions, SteeringPlan
+from nwx.steering.steering_run import steer_archive
 from nwx.warc.sources import expand
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import Opener

@@ -77,7 +77,7 @@ TESTED_ELSEWHERE = {
     "nwx/quality/playback_check.py": "tests/conformance/test_check_playback.py",
     "nwx/takedown": "tests/conformance/test_takedown.py",
     "nwx/steering/adapters/scrapy_scheduler.py": "tests/crawling/test_steered_scrapy.py",
-    "nwx/steering/running/analysis_process.py": "tests/unit/steering/running/test_steering_run.py",
+    "nwx/steering/analysis_process.py": "tests/unit/steering/test_steering_run.py",
     "nwx/steering/specifications/parts.py": (
         "tests/unit/steering/specifications/test_specification_files.py"
     ),

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
     from nwx.model import ReadError
-    from nwx.steering.running.options import SteeringReport
+    from nwx.steering.options import SteeringReport
     from nwx.warc.sources import ArchiveSource
 
 
@@ -243,7 +243,7 @@ def _print_json(
 
     more = {"exclusion": told.as_json if told else None}
     if steered:
-        from nwx.steering.running.options import steering_report_json
+        from nwx.steering.options import steering_report_json
 
         more["steering"] = steering_report_json(steered)
     print_json(import_report_json(report) | more | {"stale": stale})

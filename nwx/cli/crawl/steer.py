@@ -107,7 +107,7 @@ def steer_command(
         _print_simulated(found, chart, as_json=as_json, quiet=quiet)
         return 0
     from nwx.bulk.resources import processors
-    from nwx.steering.running.options import steering_report_json
+    from nwx.steering.options import steering_report_json
 
     choices = taken_choices(given)
     options = choices.options(**given | {"jobs": given["jobs"] or processors()})

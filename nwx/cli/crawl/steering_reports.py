@@ -17,8 +17,8 @@ from nwx.settings import Settings
 if TYPE_CHECKING:
     from nwx.bulk.progress import WorkProgress
     from nwx.captures import PagePlace
-    from nwx.steering.running.listener import SteeringListener
-    from nwx.steering.running.options import SteeringOptions, SteeringReport
+    from nwx.steering.listener import SteeringListener
+    from nwx.steering.options import SteeringOptions, SteeringReport
     from nwx.warc.sources import ArchiveSource
 
 
@@ -44,7 +44,7 @@ class AnalysisChoices:
 
     def options(self, **more: Any) -> "SteeringOptions":
         """Return the options of an analysis, with `more` of them."""
-        from nwx.steering.running.options import SteeringOptions
+        from nwx.steering.options import SteeringOptions
 
         return SteeringOptions(
             nlp=self.nlp, spam_hosts=self.spam_hosts or "", triples=self.triples, **more
@@ -164,7 +164,7 @@ class ToldAnalysis:
             return
         self._next = time.monotonic() + _TELL_SECONDS
         if self._as_json:
-            from nwx.steering.running.options import steering_report_json
+            from nwx.steering.options import steering_report_json
 
             fields = steering_report_json(report)
             fields["errors"] = fields["errors"][len(before.errors) :]

@@ -12,7 +12,7 @@ from nwx.steering.analysis.document_scorer import term_statistics
 from nwx.steering.analysis.page_view import page_view_of_document
 from nwx.steering.comparison.comparison import CollectionComparison, RelevanceQuestion, compare
 from nwx.steering.comparison.counts import ScoreTable
-from nwx.steering.running.pages import StoredPages
+from nwx.steering.pages import StoredPages
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.steering.specifications.specification_store import names_file, specification_at
 from nwx.values.media_types import HTML

@@ -25,7 +25,7 @@ from nwx.steering.comparison.crawl_orders import (
     oracle_order,
 )
 from nwx.steering.comparison.judgements import JudgedSample, SimulationTruth, precision_of
-from nwx.steering.running.pages import StoredPages
+from nwx.steering.pages import StoredPages
 from nwx.steering.specifications.specification import (
     CrawlSpecification,
     LinkRule,

@@ -24,7 +24,7 @@ from nwx.model import ReadError
 from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import TermStatistics, term_statistics
 from nwx.steering.analysis.page_view import LIMITS, PageView, page_view
-from nwx.steering.running.pages import StoredPages
+from nwx.steering.pages import StoredPages
 from nwx.steering.specifications.file_values import SpecificationProblem
 from nwx.steering.specifications.specification import CrawlSpecification, Keyword
 from nwx.steering.specifications.specification_files import read_specification, read_values

@@ -24,7 +24,7 @@ from nwx.model import Capture, IndexName, ReadError
 from nwx.settings import Settings
 from nwx.steering.analysis.language_models import chosen_model, read_gazetteer
 from nwx.steering.analysis.page_view import PageView
-from nwx.steering.running.pages import PageReader, page_task
+from nwx.steering.pages import PageReader, page_task
 from nwx.steering.specifications.specification_store import specification_of
 from nwx.steering.triples.capture_graphs import (
     CaptureGraph,

@@ -7,8 +7,8 @@ import pytest
 
 from nwx.cli.crawl.steering_reports import ToldAnalysis
 from nwx.model import ReadError
-from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.options import SteeringReport
+from nwx.steering.listener import SteeringListener
+from nwx.steering.options import SteeringReport
 
 
 class _Listener:

@@ -8,11 +8,11 @@ import pytest
 from nwx.engine.base import Engine, open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.running import score_writer
-from nwx.steering.running.options import SteeringOptions, SteeringPlan
-from nwx.steering.running.pages import PageTask, unanalysed_pages
-from nwx.steering.running.score_writer import CurrentStatistics
-from nwx.steering.running.steering_run import SteeringRun
+from nwx.steering import score_writer
+from nwx.steering.options import SteeringOptions, SteeringPlan
+from nwx.steering.pages import PageTask, unanalysed_pages
+from nwx.steering.score_writer import CurrentStatistics
+from nwx.steering.steering_run import SteeringRun
 from nwx.warc.sources import expand
 from tests.hostile_analysis import STONES, CountingAnalyzer, stone_pages
 from tests.warcs import write_warc

@@ -16,9 +16,9 @@ from nwx.captures import PagePlace
 from nwx.engine.base import open_engine
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.running.listener import SteeringListener
-from nwx.steering.running.options import SteeringOptions, SteeringPlan
-from nwx.steering.running.steering_run import steer_archive
+from nwx.steering.listener import SteeringListener
+from nwx.steering.options import SteeringOptions, SteeringPlan
+from nwx.steering.steering_run import steer_archive
 from nwx.warc.sources import ArchiveSource, expand
 from tests.hostile_analysis import (
     HANG,

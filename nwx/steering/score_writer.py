@@ -32,8 +32,8 @@ from nwx.steering.analysis.link_learner import (
     LinkLearner,
     link_features,
 )
+from nwx.steering.options import SteeringReport
 from nwx.steering.queue.protocol import queue_url
-from nwx.steering.running.options import SteeringReport
 from nwx.steering.specifications.specification import CrawlSpecification
 from nwx.values.urls import host_with_port
 

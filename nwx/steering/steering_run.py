@@ -22,9 +22,8 @@ from nwx.engine.base import Engine, open_engine
 from nwx.errors import NwxError
 from nwx.model import IndexName, ReadError
 from nwx.settings import Settings
-from nwx.steering.queue.queue_work import QueueDelivery
-from nwx.steering.running.analysis_process import AnalysisPool, PageProblem, PageResult
-from nwx.steering.running.options import (
+from nwx.steering.analysis_process import AnalysisPool, PageProblem, PageResult
+from nwx.steering.options import (
     ANALYSIS,
     STOP,
     Figures,
@@ -36,8 +35,9 @@ from nwx.steering.running.options import (
     SteeringPlan,
     SteeringReport,
 )
-from nwx.steering.running.pages import PageBatch, PageSweeps, PageTask, unanalysed_pages
-from nwx.steering.running.score_writer import CurrentStatistics, ScoreWriter
+from nwx.steering.pages import PageBatch, PageSweeps, PageTask, unanalysed_pages
+from nwx.steering.queue.queue_work import QueueDelivery
+from nwx.steering.score_writer import CurrentStatistics, ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification
 
 if TYPE_CHECKING:

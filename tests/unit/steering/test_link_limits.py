@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from nwx.engine.indices.crawl_index import AnalysedVersion, CrawlIndex, DocumentScore
-from nwx.steering.running.score_writer import LinkLimits, link_depth
+from nwx.steering.score_writer import LinkLimits, link_depth
 from nwx.steering.specifications.specification import Limits
 from tests.hostile_analysis import STONES
 

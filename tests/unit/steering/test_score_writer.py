@@ -10,8 +10,8 @@ from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.errors import EngineError
 from nwx.steering.analysis.link_learner import EXPLORED
-from nwx.steering.running.options import SteeringReport
-from nwx.steering.running.score_writer import ScoreWriter
+from nwx.steering.options import SteeringReport
+from nwx.steering.score_writer import ScoreWriter
 from nwx.steering.specifications.specification import CrawlSpecification, Limits
 from tests.hostile_analysis import STONES
 

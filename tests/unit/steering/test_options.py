@@ -1,7 +1,7 @@
 """Figures of an analysis."""
 
 from nwx.model import ReadError
-from nwx.steering.running.options import ANALYSIS, SteeringReport, steering_report_json
+from nwx.steering.options import ANALYSIS, SteeringReport, steering_report_json
 
 
 def test_failures_are_counted_and_listed() -> None:

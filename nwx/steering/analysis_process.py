@@ -18,8 +18,8 @@ from nwx.steering.analysis.analyzer import Analyzer
 from nwx.steering.analysis.document_scorer import TermStatistics
 from nwx.steering.analysis.language_models import chosen_model
 from nwx.steering.analysis.link_classifier import read_spam_hosts
-from nwx.steering.running.options import PageAnalyzer, SteeringPlan
-from nwx.steering.running.pages import PageReader, PageTask
+from nwx.steering.options import PageAnalyzer, SteeringPlan
+from nwx.steering.pages import PageReader, PageTask
 
 if TYPE_CHECKING:
     from nwx.steering.triples.capture_graphs import CaptureGraph

@@ -12,8 +12,8 @@ from nwx.engine.indices.crawl_index import DocumentScore
 from nwx.errors import SourceError
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.running import pages as places_module
-from nwx.steering.running.pages import (
+from nwx.steering import pages as places_module
+from nwx.steering.pages import (
     PageBatch,
     PageReader,
     PageSweeps,

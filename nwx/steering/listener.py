@@ -11,7 +11,7 @@ from typing import Self
 from nwx.bulk.guarded_process import GuardedProcess, Pulse
 from nwx.captures import PagePlace
 from nwx.errors import NwxError
-from nwx.steering.running.options import (
+from nwx.steering.options import (
     STOP,
     Figures,
     NewPages,
@@ -202,6 +202,6 @@ class _Process:
 
 def _steer(connection: "Connection[ProcessAnswer, Order]", stop: Pulse, plan: SteeringPlan) -> None:
     # Imported here: the parent needs none of the libraries for analysis.
-    from nwx.steering.running.steering_run import steer
+    from nwx.steering.steering_run import steer
 
     steer(connection, stop, plan)

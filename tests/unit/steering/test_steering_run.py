@@ -11,8 +11,8 @@ from nwx.engine.base import Engine, open_engine
 from nwx.errors import NwxError
 from nwx.importing import ImportOptions, import_files
 from nwx.settings import Settings
-from nwx.steering.running.options import SteeringOptions, SteeringReport
-from nwx.steering.running.steering_run import steer_archive
+from nwx.steering.options import SteeringOptions, SteeringReport
+from nwx.steering.steering_run import steer_archive
 from nwx.warc.sources import expand
 from tests.hostile_analysis import (
     CRASH,
