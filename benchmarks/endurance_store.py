@@ -27,9 +27,9 @@ from benchmarks.endurance_kills import (
     started,
     wait_for_end,
 )
-from nwx.checks.agreement import check
 from nwx.engine.base import open_engine
 from nwx.engine.capture_index import CdxSpan
+from nwx.maintenance.agreement import check
 from nwx.settings import Settings
 from tests.warcs import many_pages, write_warc
 

@@ -16,9 +16,6 @@ from nwx.model import MAIN_DATES, IndexName
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.cdx.inputs import CdxSource
     from nwx.cdxserver.loaded_lines import Loaded
-    from nwx.checks.agreement import Disagreement
-    from nwx.checks.cdx_comparison import CdxComparison
-    from nwx.checks.holdings import ImportedFile, MissingFile, NeededFile
     from nwx.dedup.added_dates import DatesLists, DatesReport
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, FurtherDigestsReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
@@ -29,6 +26,9 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
     from nwx.importing.enrichment import EnrichReport
     from nwx.importing.importer import ListenerOfPages
+    from nwx.maintenance.agreement import Disagreement
+    from nwx.maintenance.cdx_comparison import CdxComparison
+    from nwx.maintenance.holdings import ImportedFile, MissingFile, NeededFile
     from nwx.model import Capture, Dates, NamedDates, ReadError
     from nwx.searching.documents import ShownDocument, UrlVersion
     from nwx.warc.sources import ArchiveSource
@@ -60,7 +60,7 @@ class ArchiveIndices(ArchiveWork):
 
     def required_file(self, collection: str, name: str) -> "dict[str, str | int] | None":
         """Return the `relation.requires` entry of a stored file, None if it was not imported."""
-        from nwx.checks.holdings import required_file
+        from nwx.maintenance.holdings import required_file
 
         return required_file(self._seen(), collection, name)
 
@@ -128,19 +128,19 @@ class ArchiveIndices(ArchiveWork):
 
     def imported_files(self) -> "list[ImportedFile]":
         """Return the files of the archive, including those being imported."""
-        from nwx.checks.holdings import imported_files
+        from nwx.maintenance.holdings import imported_files
 
         return imported_files(self._seen())
 
     def missing_files(self) -> "list[MissingFile]":
         """Return the files that WACZ files require for their revisits, but the archive lacks."""
-        from nwx.checks.holdings import missing_files
+        from nwx.maintenance.holdings import missing_files
 
         return list(missing_files(self._seen()))
 
     def closure(self, files: Sequence[str]) -> "list[NeededFile]":
         """Return all files that files of the archive need to replay their revisits."""
-        from nwx.checks.holdings import closure
+        from nwx.maintenance.holdings import closure
 
         return closure(self._seen(), files)
 
@@ -167,7 +167,7 @@ class ArchiveIndices(ArchiveWork):
 
     def sizes(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return entries and bytes of each index, and the health of its shards on a server."""
-        from nwx.checks.holdings import sizes_and_health
+        from nwx.maintenance.holdings import sizes_and_health
 
         return sizes_and_health(self._whole().shards(), self._seen)
 
@@ -175,7 +175,7 @@ class ArchiveIndices(ArchiveWork):
         self, index: str, shards: int | None, progress: ShowProgress = no_progress
     ) -> dict[str, Any]:
         """Change the shards of an index on a search server, or undo an interrupted attempt."""
-        from nwx.checks.holdings import resharded
+        from nwx.maintenance.holdings import resharded
 
         with self._writable() as engine:
             return resharded(engine.shards(), IndexName(index), shards, progress)
@@ -201,7 +201,7 @@ class ArchiveIndices(ArchiveWork):
         `deep` also compares each capture with its record.
         """
         from nwx.access.account_damage import account_faults
-        from nwx.checks.agreement import Disagreement, check
+        from nwx.maintenance.agreement import Disagreement, check
 
         yield from check(self._whole(), progress, deep=deep)
         yield from (Disagreement("users", "users", *one) for one in account_faults(self.settings))
@@ -219,7 +219,7 @@ class ArchiveIndices(ArchiveWork):
         `place` is a folder or, for an archive on a server, the name of a snapshot repository. With
         `keep`, only that many backups are kept. With `check`, an inconsistent backup is an error.
         """
-        from nwx.checks.backups import back_up, checked
+        from nwx.maintenance.backups import back_up, checked
 
         verify = partial(checked, self.settings, progress) if check else None
         return back_up(self._whole(), fspath(place), keep, verify, progress)
@@ -235,7 +235,7 @@ class ArchiveIndices(ArchiveWork):
 
         An existing archive needs `replace`; nobody may write to it during the restore.
         """
-        from nwx.checks.backups import checked, restore_backup
+        from nwx.maintenance.backups import checked, restore_backup
 
         self.close()
         verify = partial(checked, self.settings, progress, read_only=False)
@@ -246,7 +246,7 @@ class ArchiveIndices(ArchiveWork):
         self, collection: str = "", excluded: "ExclusionList | None" = None
     ) -> "CdxComparison":
         """Return a comparison of the archive with CDX files; `excluded` captures may be missing."""
-        from nwx.checks.cdx_comparison import CdxComparison
+        from nwx.maintenance.cdx_comparison import CdxComparison
 
         return CdxComparison(self._whole(), collection, excluded.covers if excluded else None)
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.access.rule_requests import RuleFileReport, UrlDecisions
     from nwx.engine.access.access_index import AccessChange
     from nwx.engine.access.rules import AccessRule
+    from nwx.maintenance.purge import Takedown
     from nwx.query.rankings import Ranking
     from nwx.searching.judgements import Judgement, JudgementIndex, Qrels
     from nwx.searching.ranking_evaluation import Agreement, Evaluation, Tuning
-    from nwx.takedown.purge import Takedown
 
 
 class ArchiveRules(ArchiveWork):
@@ -120,8 +120,8 @@ class ArchiveRules(ArchiveWork):
 
         `target` is a URL, prefix, host, domain, digest or archive file.
         """
-        from nwx.takedown.purge import take_down
-        from nwx.takedown.targets import asked_takedown
+        from nwx.maintenance.purge import take_down
+        from nwx.maintenance.takedown_targets import asked_takedown
 
         with self._writable() as engine:
             scope = asked_takedown(engine, target, collection, from_, to)

@@ -18,12 +18,12 @@ from nwx.bulk.resources import temporary_folder
 from nwx.bulk.whole_files import whole_file
 from nwx.cdx.files import ZipNumBlock, block_key, format_meta, format_wacz_line
 from nwx.cdx.rows import REVISIT, CdxRow, format_cdxj
-from nwx.checks.holdings import required_files
 from nwx.engine.base import Engine
 from nwx.errors import ErrorText, FormatError, SourceError
 from nwx.exports.wacz_records import HashedFile, WaczWriter, copied_record, new_record
 from nwx.exports.wacz_selection import Catalogue, WaczSelection, select_captures
 from nwx.keys import makes_document
+from nwx.maintenance.holdings import required_files
 from nwx.model import Capture, Document, ReadError, SourceFile
 from nwx.values.timestamps import parse_timestamp
 from nwx.warc.members import READ_FAILURES

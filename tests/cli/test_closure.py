@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.cli.conftest import Nwx
-from tests.unit.checks.test_holdings import AGAIN, FIRST, wacz
+from tests.unit.maintenance.test_holdings import AGAIN, FIRST, wacz
 
 
 def test_required_files_are_named_until_they_are_imported(nwx: Nwx, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from nwx.checks.agreement import check
 from nwx.engine.base import open_engine
+from nwx.maintenance.agreement import check
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.cli.conftest import COMMAND, Nwx, environment, run_nwx

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from nwx.checks import holdings
 from nwx.cli import main
 from nwx.engine.base import open_engine
 from nwx.engine.capabilities import ShardHealth, Shards
 from nwx.errors import PartialAnswerError
+from nwx.maintenance import holdings
 from nwx.model import IndexName
 from nwx.settings import Settings
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from nwx.bulk.progress import WorkProgress, no_progress
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.capabilities import accept
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.errors import EngineError, UsageError
 from nwx.importing import ImportOptions, import_files
+from nwx.maintenance.agreement import check
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand

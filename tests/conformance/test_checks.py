@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from nwx.checks.agreement import OLDER_FORM, UNCHECKED, check
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import UrlUpdate
 from nwx.keys import capture_id
+from nwx.maintenance.agreement import OLDER_FORM, UNCHECKED, check
 from nwx.model import Batch, IndexName
 from tests.conformance.archive import also, batch, capture, page
 from tests.conformance.engines import ENGINES, Opener

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore, ScoredLink
 from nwx.errors import EngineConflictError, EngineError, UsageError
+from nwx.maintenance.agreement import check
 from nwx.model import IndexName
 from tests.conformance.archive import batch, page
 from tests.conformance.engines import Opener

@@ -4,10 +4,10 @@ from dataclasses import replace
 from itertools import islice
 
 from nwx.access.restricted_engine import restricted_to
-from nwx.checks.agreement import check
 from nwx.engine.access.aclj import digest_scope, scope_of
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action
 from nwx.engine.base import Engine
+from nwx.maintenance.agreement import check
 from nwx.model import Batch, IndexName
 from nwx.query.question import Question
 from nwx.values.timestamps import Period

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from nwx.bulk.arrays import read_arrays, write_arrays
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.table import inlink_table
 from nwx.errors import EngineBusyError, EngineError
 from nwx.links import build as builds
 from nwx.links.archive_links import ArchiveLinks, asked_place, outlinks_of
 from nwx.links.build import InlinkBuildOptions, check_inlinks, invert_links
+from nwx.maintenance.agreement import check
 from nwx.model import Anchor, Batch, IndexName, Link, LinkCell
 from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from nwx.cdxserver.loaded_lines import load_lines, unload_lines
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.errors import CdxError
+from nwx.maintenance.agreement import check
 from nwx.model import Batch, Capture
 from tests.conformance.archive import capture, sha1
 from tests.conformance.engines import Opener, new_archive

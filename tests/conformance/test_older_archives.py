@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from nwx.checks.agreement import OLDER_FORM, check
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import Upgrade
 from nwx.engine.entries import capture_entry
 from nwx.errors import EngineError, EngineVersionError, UsageError
+from nwx.maintenance.agreement import OLDER_FORM, check
 from nwx.model import Batch, Capture, IndexName
 from nwx.query.question import Question
 from nwx.query.tree import All

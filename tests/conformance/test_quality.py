@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.indices.quality_index import (
     MOST_FAULTS,
@@ -17,6 +16,7 @@ from nwx.engine.indices.quality_index import (
     QualityTotals,
 )
 from nwx.keys import capture_id
+from nwx.maintenance.agreement import check
 from nwx.model import Batch, IndexName, RenderPlace
 from nwx.quality.scores import CaptureMark, marked_captures
 from tests.conformance.archive import batch, page

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine
 from nwx.engine.entries import id_of
 from nwx.importing.sole_import import Separated
 from nwx.keys import capture_key, document_id, document_key
+from nwx.maintenance.agreement import check
 from nwx.model import UNDEDUPLICATED, Batch, Collapse, Document, IndexName, Sort, SourceFile
 from nwx.query.tree import All, Term
 from tests.conformance.archive import dates_of, page

@@ -20,11 +20,11 @@ from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.keys import capture_id
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
+from nwx.maintenance.purge import Purge, PurgeReport
+from nwx.maintenance.takedown_targets import takedown_rule, takedown_scope
 from nwx.model import Batch, Document, IndexName, Link
 from nwx.query.tree import Term
 from nwx.steering.specifications.specification_files import read_specification
-from nwx.takedown.purge import Purge, PurgeReport
-from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.conformance.archive import also, batch, capture, page, settings_of
 from tests.conformance.asking import ask
 from tests.conformance.engines import ENGINES, Opener

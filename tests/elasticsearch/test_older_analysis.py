@@ -6,9 +6,9 @@ import uuid
 import pytest
 
 from nwx import mappings
-from nwx.checks.agreement import OLDER_WORDS, check
 from nwx.engine.base import open_engine
 from nwx.errors import UsageError
+from nwx.maintenance.agreement import OLDER_WORDS, check
 from nwx.model import IndexName
 from nwx.query.tree import Term
 from nwx.settings import ServerSettings, Settings

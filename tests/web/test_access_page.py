@@ -12,7 +12,7 @@ from nwx.access.user_options import user_options
 from nwx.engine.access.rules import AccessRule, Action, Role, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.takedown.targets import takedown_rule, takedown_scope
+from nwx.maintenance.takedown_targets import takedown_rule, takedown_scope
 from nwx.values.urlkeys import urlkey
 from tests.web.addresses import FIRST
 from tests.web.archive import HOME, batch

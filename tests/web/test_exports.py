@@ -17,11 +17,11 @@ from nwx.engine.access.rules import Role, Viewer
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.exports import captures
+from nwx.maintenance.purge import Purge
+from nwx.maintenance.takedown_targets import takedown_rule, takedown_scope
 from nwx.model import Collapse, Hit
 from nwx.query.question import Question
 from nwx.settings import Settings
-from nwx.takedown.purge import Purge
-from nwx.takedown.targets import takedown_rule, takedown_scope
 from tests.unit.exports.test_wacz import load
 from tests.warcs import Page, html, write_warc
 from webapp import create_app

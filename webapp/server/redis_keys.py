@@ -15,11 +15,11 @@ from typing import Any
 
 from nwx import Archive
 from nwx.bulk.progress import batches
-from nwx.checks.holdings import stored_name
 from nwx.dedup.key_store import CommandError, Keyspace, KeyStore, dedup_file_path
 from nwx.dedup.redis_commands import run_command
 from nwx.engine.embedded.entries.payload_keys import KeyKind
 from nwx.errors import DigestError, NwxError, SourceError, TimestampError, UrlError, UsageError
+from nwx.maintenance.holdings import stored_name
 from nwx.model import Capture
 from nwx.settings import Settings
 from nwx.values.digests import DigestForm, normal_digest, spell

@@ -25,9 +25,9 @@ from nwx.errors import UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.checks.agreement import Disagreement
-    from nwx.checks.cdx_comparison import CdxComparison, Missing
     from nwx.dedup.exclusion_lists import ExclusionList
+    from nwx.maintenance.agreement import Disagreement
+    from nwx.maintenance.cdx_comparison import CdxComparison, Missing
 
 _SHOWN_OF_A_KIND = 100
 _PROBLEMS_SHOWN = 20
@@ -81,7 +81,7 @@ def command(
             archive.end_loading()
     if files:
         return _compare(settings, files, lists, collection, shown)
-    from nwx.checks.agreement import NO_FAULTS
+    from nwx.maintenance.agreement import NO_FAULTS
 
     with opened_archive(settings) as archive, progress_bar(quiet=quiet) as progress:
         for finding in archive.check(progress, deep=deep):
@@ -96,7 +96,7 @@ def command(
 
 
 def _verdict(counts: Counter[str]) -> str:
-    from nwx.checks.agreement import CHANGED, SHARD
+    from nwx.maintenance.agreement import CHANGED, SHARD
 
     if CHANGED in counts or SHARD in counts:
         return "the indices could not be compared"
@@ -147,7 +147,7 @@ def _compare(
     collection: str,
     shown: _Shown,
 ) -> int:
-    from nwx.checks.cdx_comparison import Cause
+    from nwx.maintenance.cdx_comparison import Cause
 
     with (
         progress_bar(quiet=shown.quiet) as progress,

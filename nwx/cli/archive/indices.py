@@ -23,7 +23,7 @@ from nwx.model import IndexName
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.checks.holdings import ImportedFile
+    from nwx.maintenance.holdings import ImportedFile
 
 
 _Health = Mapping[str, Mapping[str, Any]]

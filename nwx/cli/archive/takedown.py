@@ -18,8 +18,8 @@ from nwx.cli.output import (
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
-    from nwx.takedown.purge import PurgeReport, Takedown
-    from nwx.takedown.targets import RecordPlace
+    from nwx.maintenance.purge import PurgeReport, Takedown
+    from nwx.maintenance.takedown_targets import RecordPlace
 
 
 _RECORDS_SHOWN = 20

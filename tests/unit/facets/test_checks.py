@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from nwx.bulk.arrays import read_arrays, write_arrays
-from nwx.checks.agreement import check
 from nwx.engine.base import open_engine
 from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.checks import check_facets
+from nwx.maintenance.agreement import check
 from nwx.settings import Settings
 from tests.facets import batch, by_chance, stored_build
 

@@ -9,11 +9,11 @@ import pytest
 
 from nwx.bulk.progress import WorkProgress
 from nwx.captures import PagePlace
-from nwx.checks.agreement import check
 from nwx.engine.base import Engine, StagedBatch, open_engine
 from nwx.engine.capabilities import Claim, ClaimedFile
 from nwx.errors import EngineFullError, EngineUnavailableError
 from nwx.importing import ImportOptions, ImportReport, Outcome, import_files, readers
+from nwx.maintenance.agreement import check
 from nwx.model import IndexName, SourceFile, Written
 from nwx.settings import Settings
 from nwx.warc.sources import ArchiveSource, expand

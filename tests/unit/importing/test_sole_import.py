@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from nwx.checks.agreement import check
 from nwx.engine.base import open_engine
 from nwx.engine.capabilities import Claim, ClaimedFile
 from nwx.errors import EngineBusyError
 from nwx.importing import ImportOptions, ImportReport, import_files
 from nwx.importing.shared_queue import LeaseTerms, SharedFileQueue
 from nwx.importing.sole_import import SOLE_NAME, SoleImport
+from nwx.maintenance.agreement import check
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nwx.checks.agreement import check
 from nwx.engine.base import open_engine
 from nwx.errors import EngineUnavailableError, SourceError
 from nwx.importing import ImportOptions
+from nwx.maintenance.agreement import check
 from nwx.model import IndexName, SourceFile
 from nwx.settings import Settings
 from nwx.watching import Event, EventKind, WatchOptions, WatchReport, watch, watcher

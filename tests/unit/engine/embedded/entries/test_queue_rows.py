@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nwx.checks.agreement import check
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.crawl_queue import UrlUpdate
+from nwx.maintenance.agreement import check
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ from nwx.facets.sites import Sites
 from nwx.facets.stored_build import current_build
 from nwx.keys import holds, makes_document, precedence
 from nwx.links.build import InlinkBuildOptions, OpenEngine, invert_links
+from nwx.maintenance.takedown_targets import RecordPlace, ScopeCaptures
 from nwx.model import PURGED, UNDEDUPLICATED, Batch, Capture, Document, IndexName, SourceFile
 from nwx.settings import Settings
 from nwx.steering.triples.archive_triples import triple_store
 from nwx.steering.triples.terms import analysis_iri, capture_iri, names_iri
-from nwx.takedown.targets import RecordPlace, ScopeCaptures
 
 _STATE = "purged-documents"
 

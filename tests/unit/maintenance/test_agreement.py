@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from nwx.checks.agreement import CHANGED, check
-from nwx.checks.holdings import measure, unknown_sizes
 from nwx.engine.access.access_index import noted_purge
 from nwx.engine.access.rules import AccessRule, Action, Scope, checked_rule
 from nwx.engine.base import open_engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.maintenance.agreement import CHANGED, check
+from nwx.maintenance.holdings import measure, unknown_sizes
 from nwx.model import Batch, IndexName, SourceFile
 from nwx.settings import Settings
 from tests.conformance.archive import also, batch, page

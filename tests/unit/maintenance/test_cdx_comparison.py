@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nwx.checks.cdx_comparison import CdxComparison
 from nwx.engine.base import Engine, open_engine
+from nwx.maintenance.cdx_comparison import CdxComparison
 from nwx.model import Capture, SourceFile
 from nwx.quality.missing_originals import missing_originals
 from nwx.settings import Settings

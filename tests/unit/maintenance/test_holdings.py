@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import nwx
-from nwx.checks.holdings import stored_name, unmet_requirements
 from nwx.errors import UsageError
 from nwx.exports import PackOptions, WaczSelection
+from nwx.maintenance.holdings import stored_name, unmet_requirements
 from nwx.model import SourceFile
 from tests.warcs import Page, html, write_warc
 

@@ -19,10 +19,7 @@ from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.quality_index import review_index
 from nwx.keys import capture_key, document_id, document_key
 from nwx.links.build import OpenEngine
-from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
-from nwx.settings import Settings
-from nwx.takedown.documents import LedgerCounts, PurgedDocuments, page_of, rebuild, remove_graphs
-from nwx.takedown.targets import (
+from nwx.maintenance.takedown_targets import (
     RecordPlace,
     ScopeCaptures,
     keep_places,
@@ -31,6 +28,15 @@ from nwx.takedown.targets import (
     remove_seeds,
     takedown_rule,
 )
+from nwx.maintenance.takedown_updates import (
+    LedgerCounts,
+    PurgedDocuments,
+    page_of,
+    rebuild,
+    remove_graphs,
+)
+from nwx.model import MAIN_DATES, Capture, Dates, IndexName, NamedDates
+from nwx.settings import Settings
 
 _T = TypeVar("_T")
 

@@ -22,7 +22,7 @@ from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.conformance.archive import dates_of
 from tests.conformance.planted import HOME, SHOWN, Archive, fill, resource
-from tests.unit.checks.damages import (
+from tests.unit.maintenance.damages import (
     Damaging,
     flipped,
     foreign,

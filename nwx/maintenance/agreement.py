@@ -7,7 +7,6 @@ from itertools import groupby, islice
 from typing import Any
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
-from nwx.checks.holdings import missing_files
 from nwx.engine.access.access_index import stopped_purges
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
@@ -18,6 +17,7 @@ from nwx.errors import EngineError, EngineUnavailableError
 from nwx.facets.checks import check_facets
 from nwx.keys import capture_id, capture_key, document_id, document_key, makes_document, precedence
 from nwx.links.build import check_inlinks
+from nwx.maintenance.holdings import missing_files
 from nwx.model import UNDEDUPLICATED, Capture, Collapse, IndexName, ReadError, SourceFile
 from nwx.quality.scores import check_scores
 from nwx.query.question import Question

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from nwx.bulk.progress import ShowProgress
-from nwx.checks.agreement import NO_FAULTS, check
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.capabilities import Verify, accept
 from nwx.errors import EngineError, UsageError
+from nwx.maintenance.agreement import NO_FAULTS, check
 from nwx.settings import Settings
 
 _MOST_NAMED = 3

@@ -1,1 +1,0 @@
-"""Takedown of captures: hidden at once, and purged from all indices."""
