@@ -32,8 +32,8 @@ from nwx.access.restricted_engine import restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxLineForm, exactly
-from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.server_engines import ElasticEngine
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetQuestion

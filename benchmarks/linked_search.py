@@ -23,8 +23,8 @@ from pathlib import Path
 from benchmarks.corpus import Words, batches
 from benchmarks.searching import draw, figures
 from nwx.engine.base import Engine
-from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.server_engines import ElasticEngine
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.model import Batch, Document, IndexName, Link
 from nwx.query.question import Question

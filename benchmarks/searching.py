@@ -32,9 +32,8 @@ from benchmarks.corpus import Words, batches
 from benchmarks.process_family import family_seconds
 from nwx.engine.analyzer import ANALYZER, text_analyzer
 from nwx.engine.base import Engine
-from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.engine.opensearch import OpenSearchEngine
+from nwx.engine.server_engines import ElasticEngine, OpenSearchEngine
 from nwx.model import IndexName
 from nwx.query.question import Question
 from nwx.settings import ServerSettings

@@ -27,7 +27,7 @@ from benchmarks.corpus import Words
 from benchmarks.process_family import family_seconds
 from benchmarks.searching import archive, fill
 from nwx.engine.base import Engine
-from nwx.engine.elastic import ElasticEngine
+from nwx.engine.server_engines import ElasticEngine
 from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.searching.trends import MOST_QUERIES, trends

@@ -344,14 +344,12 @@ def _number(migration: Migration[_T]) -> int:
 
 _FOLDER = ""
 _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5}/?", re.ASCII)
+_SERVERS = ("http", "https", "opensearch+http", "opensearch+https")
 _PACKAGES = {
     _FOLDER: "nwx.engine.embedded",
-    "http": "nwx.engine.elastic",
-    "https": "nwx.engine.elastic",
-    "opensearch+http": "nwx.engine.opensearch",
-    "opensearch+https": "nwx.engine.opensearch",
+    **dict.fromkeys(_SERVERS, "nwx.engine.server_engines"),
 }
-"""The packages of the engines by the schemes of their addresses; a folder has none."""
+"""The modules of the engines by the schemes of their addresses; a folder has none."""
 
 
 def is_server(address: str) -> bool:

@@ -36,7 +36,7 @@ CHECKOUT = Path(__file__).parent.parent.parent
 COMMAND = str(Path(sys.executable).parent / "nwx")
 _MOST_BYTES = 1 << 17
 _PRELOADED = (
-    "nwx.engine.elastic",
+    "nwx.engine.server_engines",
     "nwx.engine.embedded.engine",
     "nwx.importing.worker",
     "nwx.steering.analysis_process",

@@ -10,8 +10,8 @@ import pytest
 from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.engine.elastic import ElasticEngine, ElasticServer
 from nwx.engine.indices.quality_index import EVERY_SCORE, PlaybackScore
+from nwx.engine.server_engines import ElasticEngine, ElasticServer
 from nwx.errors import EngineError, EngineFullError, EngineUnavailableError
 from nwx.model import Batch, IndexName
 from nwx.query.question import Question

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from nwx.engine.analyzer import tokens
-from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.writes import next_version
+from nwx.engine.server_engines import ElasticServer
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
 from tests.conformance.engines.search_server import remove_indices

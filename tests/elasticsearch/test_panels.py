@@ -10,8 +10,8 @@ import pytest
 import vl_convert
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server.server import Server
+from nwx.engine.server_engines import ElasticServer
 from nwx.facets.answers import FacetAnswers
 from nwx.facets.criteria import Criterion
 from nwx.facets.question import FacetCondition, FacetQuestion, Features

@@ -66,7 +66,6 @@ TESTED_ELSEWHERE = {
     "nwx/engine/capabilities.py": "tests/conformance",
     "nwx/engine/sqlite_files.py": "tests/unit/engine/embedded/entries/test_crawl_index.py",
     "nwx/engine/search_server": "tests/conformance",
-    "nwx/engine/elastic.py": "tests/unit/engine/search_server/test_server.py",
     "nwx/engine/embedded": "tests/conformance",
     "nwx/searching/suggestions.py": "tests/conformance/test_corrections.py",
     "nwx/extract/office": "tests/unit/extract/office/test_payload.py",

@@ -8,9 +8,9 @@ from flask.testing import FlaskClient
 from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource
 from nwx.engine.base import Engine
-from nwx.engine.elastic import ElasticEngine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.entry_store import EntryStore
+from nwx.engine.server_engines import ElasticEngine
 from nwx.errors import EngineUnavailableError, EngineVersionError
 from tests.web.addresses import FIRST, SECOND
 from tests.web.html import Page

@@ -10,15 +10,14 @@ from urllib.parse import quote
 import pytest
 
 from nwx.engine.base import Engine, open_engine
-from nwx.engine.elastic import ElasticServer
 from nwx.engine.entries import capture_entry
-from nwx.engine.opensearch import OpenSearchServer
 from nwx.engine.search_server.capture_store import captures_of, read_fields
 from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.engine.search_server.pages import ids_of_all, search_page
 from nwx.engine.search_server.schema import TOO_LONG, WHOLE
 from nwx.engine.search_server.server import Server, quoted
 from nwx.engine.search_server.writes import BulkAction, send
+from nwx.engine.server_engines import ElasticServer, OpenSearchServer
 from nwx.errors import EngineUnavailableError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings

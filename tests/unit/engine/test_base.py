@@ -33,8 +33,8 @@ def test_an_archive_of_now_has_no_steps_to_take() -> None:
     [
         ("/some/folder", "nwx.engine.embedded", False),
         ("archive", "nwx.engine.embedded", False),
-        ("http://localhost:9200", "nwx.engine.elastic", True),
-        ("https://user@host.example/", "nwx.engine.elastic", True),
+        ("http://localhost:9200", "nwx.engine.server_engines", True),
+        ("https://user@host.example/", "nwx.engine.server_engines", True),
     ],
 )
 def test_the_scheme_tells_the_engine(address: str, package: str, server: bool) -> None:

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server.server import Server
+from nwx.engine.server_engines import ElasticServer
 from nwx.settings import ServerSettings
 
 Reply = tuple[int, Any]

@@ -4,7 +4,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from nwx.engine.elastic import ElasticEngine
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.pages import (
     count_hits,
@@ -18,6 +17,7 @@ from nwx.engine.search_server.pages import (
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.search_server.writes import BulkAction, refresh, send
+from nwx.engine.server_engines import ElasticEngine
 from nwx.errors import EngineUnavailableError, PartialAnswerError
 from nwx.model import IndexName
 from nwx.query.question import Question

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.document_index import Work, working
-from nwx.engine.elastic import ElasticServer
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
 from nwx.engine.search_server.schema import LAZY_INDICES, Schema, index_body
 from nwx.engine.search_server.server import to_json
 from nwx.engine.search_server.writes import BulkAction, send
+from nwx.engine.server_engines import ElasticServer
 from nwx.errors import (
     EngineError,
     EngineFullError,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from nwx.engine.document_index import Work, working
-from nwx.engine.opensearch import OpenSearchServer
 from nwx.engine.search_server import server as server_module
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
+from nwx.engine.server_engines import OpenSearchServer
 from nwx.errors import (
     EngineError,
     EngineFullError,
