@@ -1,4 +1,4 @@
-"""Inputs of the jobs: archive files, and CDX files in pieces with their lines."""
+"""Inputs of the jobs: archive files, documents files, and CDX files in pieces with their lines."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,8 @@ from nwx.cdx.inputs import (
 )
 from nwx.cdx.layouts import Layout
 from nwx.errors import CdxError, SourceError, UsageError
-from nwx.jobs.output import JobReport, PieceReport, absolute_place, fsspec_address
+from nwx.importing.extracted.documents_file import SUCCESS_NAME, documents_notes, documents_paths
+from nwx.jobs.output import JobFolder, JobReport, PieceReport, absolute_place, fsspec_address
 from nwx.jobs.pieces import UnreachableError
 from nwx.model import STANDARD_INPUT, ReadError
 from nwx.warc.sources import ArchiveSource, expand, is_archive_name
@@ -142,6 +143,28 @@ def _common(folders: Iterable[str]) -> str:
             break
         common += 1
     return "/".join(split[0][:common])
+
+
+def documents_inputs(arguments: Sequence[str]) -> list[str]:
+    """Return the documents files that folders, files and addresses name.
+
+    Raises SourceError if they are missing, incomplete, of another version, or were extracted with
+    --no-dedup.
+    """
+    found: list[str] = []
+    for argument in arguments:
+        if is_address(argument):
+            if not JobFolder(argument).exists(SUCCESS_NAME):
+                raise SourceError(f"{argument} has no {SUCCESS_NAME}: the job did not finish")
+            found += addresses_below(argument, lambda name: name.endswith(".parquet"))
+        else:
+            found += [str(path.absolute()) for path in documents_paths([argument])]
+    for path in found:
+        if not is_address(path) and not documents_notes(Path(path)).deduplicated:
+            raise SourceError(
+                f"{path} was extracted with --no-dedup; links need an extraction without it"
+            )
+    return list(dict.fromkeys(found))
 
 
 def cdx_tasks(arguments: Sequence[str], layout: Layout | None = None) -> list[ReadTask]:

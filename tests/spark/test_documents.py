@@ -12,8 +12,8 @@ from nwx.exports.links import export_links
 from nwx.importing import ImportOptions, import_files
 from nwx.importing.extracted.documents_file import extracted_sources
 from nwx.jobs.archive_files import extract_archives
-from nwx.jobs.inputs import archive_inputs
-from nwx.jobs.links import documents_inputs, invert_links_on
+from nwx.jobs.inputs import archive_inputs, documents_inputs
+from nwx.jobs.links import invert_links_on
 from nwx.links.archive_links import ArchiveLinks
 from nwx.links.build import InlinkBuildOptions, invert_links
 from nwx.links.inverted import InvertedLinks

@@ -139,7 +139,8 @@ def spark_links(out: str, documents: tuple[str, ...], **given: Any) -> int:
     domains that link to each URL (targets). nwx invert-links --from OUT loads the links
     into an archive of these documents.
     """
-    from nwx.jobs.links import documents_inputs, invert_links_on
+    from nwx.jobs.inputs import documents_inputs
+    from nwx.jobs.links import invert_links_on
 
     if not documents:
         raise UsageError("there is nothing to read; name the output of `nwx spark extract`")

@@ -13,6 +13,7 @@ from nwx.jobs.inputs import (
     add_readings,
     archive_inputs,
     cdx_tasks,
+    documents_inputs,
     in_one_piece,
     is_cdx_name,
     task_is_far,
@@ -21,6 +22,7 @@ from nwx.jobs.inputs import (
 )
 from nwx.jobs.output import JobReport, PieceReport
 from nwx.jobs.pieces import UnreachableError
+from tests.documents_files import write_documents
 from tests.warcs import many_pages, write_warc
 
 
@@ -166,3 +168,15 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     assert task_is_far(far) and not task_is_far(task)
     with pytest.raises(UnreachableError, match=r"none/x\.cdx cannot be opened"):
         list(task_lines(far, PieceReport()))
+
+
+def test_documents_files_are_whole(tmp_path: Path) -> None:
+    warc = write_warc(tmp_path / "a.warc.gz", many_pages(2))
+    folder = write_documents(tmp_path / "documents", [warc])
+    path = str(folder / "a.warc.gz.parquet")
+    assert documents_inputs([str(folder), path]) == [path]
+    (folder / "_SUCCESS").unlink()
+    with pytest.raises(SourceError, match="has no _SUCCESS"):
+        documents_inputs([str(folder)])
+    with pytest.raises(SourceError, match="has no _SUCCESS"):
+        documents_inputs(["memory://none/documents"])
