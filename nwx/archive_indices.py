@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nwx.archive_work import ArchiveWork
+from nwx.archive_work import ArchiveWork, Paths, paths_of
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import is_server, open_engine
 from nwx.model import MAIN_DATES, IndexName
@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.dedup.digest_lists import DigestComparison, DigestReport, FurtherDigestsReport, Payload
     from nwx.dedup.exclusion_lists import ExclusionList
     from nwx.engine.capabilities import Upgrade
-    from nwx.errors import NwxError
     from nwx.exports import PackOptions, PackReport, WaczSelection
     from nwx.facets.build import FacetBuildReport
     from nwx.importing import ExclusionReport, ImportOptions, ImportReport
@@ -111,14 +110,14 @@ class ArchiveIndices(ArchiveWork):
             return report, report_exclusion(engine, excluded, options.collection, before)
 
     def load_cdx(
-        self, files: Iterable[str], collection: str, *, strict: bool = False, at_once: int = 0
-    ) -> "Iterator[Loaded | NwxError]":
-        """Load the captures of CDX files, without text; yield the counts or error of each."""
-        from nwx.cdxserver.loaded_lines import load_cdx_file
+        self, files: Paths, collection: str = "default", *, strict: bool = False, at_once: int = 0
+    ) -> "Loaded":
+        """Load the captures of CDX files, without text; return their counts and errors."""
+        from nwx.cdxserver.loaded_lines import load_cdx_files
 
+        names = paths_of(files)
         with self._writable() as engine:
-            for name in files:
-                yield load_cdx_file(engine, name, collection, strict=strict, at_once=at_once)
+            return load_cdx_files(engine, names, collection, strict=strict, at_once=at_once)
 
     def load_facets(self, folder: Path, progress: ShowProgress = no_progress) -> "FacetBuildReport":
         """Load facets counted by `nwx spark facets` from a folder."""

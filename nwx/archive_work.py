@@ -161,11 +161,11 @@ class ArchiveWork:
         from nwx.warc.sources import expand
 
         wanted = ImportOptions(collection=collection, **options)
-        sources = list(expand(_paths(files), _paths(manifests)))
+        sources = list(expand(paths_of(files), paths_of(manifests)))
         missing = [source for source in sources if isinstance(source, ReadError)]
         if len(missing) == len(sources):  # then no archive is made
             return report_of_errors(missing)
-        lists = _paths(exclude)
+        lists = paths_of(exclude)
         excluded = ExclusionList.load(lists, progress=progress) if lists else None
         try:
             with self._writable() as engine, hidden_main_module():
@@ -394,7 +394,6 @@ class ArchiveWork:
         return pack_warc(self._seen(), selection, Path(path), progress)
 
 
-def _paths(given: Paths) -> list[str]:
-    if isinstance(given, str | PathLike):
-        return [fspath(given)]
-    return [fspath(one) for one in given]
+def paths_of(given: Paths) -> list[str]:
+    """Return one path or several as a list of texts."""
+    return [fspath(one) for one in ([given] if isinstance(given, str | PathLike) else given)]

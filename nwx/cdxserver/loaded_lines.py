@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 
 from nwx.captures import CaptureTuple, CaptureValues, capture_of_values, values_of
@@ -42,7 +42,8 @@ _UNKNOWN = "unk"
 class Loaded:
     """The counts of loaded lines: all, changed (new or deleted), not captures, bad; first errors.
 
-    `purged` counts the captures that access rules keep out, which are not stored.
+    `purged` counts the captures that access rules keep out, which are not stored. `failed` has the
+    errors of files of which nothing more could be read.
     """
 
     lines: int = 0
@@ -51,11 +52,17 @@ class Loaded:
     bad_lines: int = 0
     purged: int = 0
     errors: list[CdxError] = field(default_factory=list)
+    failed: list[NwxError] = field(default_factory=list)
 
     def add(self, other: "Loaded") -> None:
-        """Add the counts of another file."""
-        for name in ("lines", "changed", "not_captures", "bad_lines", "purged"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        """Add the counts and errors of another file."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+    @property
+    def useful(self) -> bool:
+        """Whether a capture was read, or no error occurred."""
+        return bool(self.lines or self.purged) or not (self.bad_lines or self.failed)
 
 
 def make_ready(engine: Engine) -> None:
@@ -106,24 +113,29 @@ def _first_of(batches: Iterator[CaptureValues], number: int) -> Iterator[Capture
         yield batch
 
 
-def load_cdx_file(
-    engine: Engine, name: str, collection: str, *, strict: bool, at_once: int = 0
-) -> Loaded | NwxError:
-    """Store the captures of a CDX or CDXJ file; return its error if it cannot be read.
+def load_cdx_files(
+    engine: Engine, names: Iterable[str], collection: str, *, strict: bool, at_once: int = 0
+) -> Loaded:
+    """Store the captures of CDX and CDXJ files; return their counts and errors.
 
-    If `strict`, a bad line is such an error, and nothing of the file is stored.
+    If `strict`, a bad line is an error of its file, and nothing of the file is stored.
     """
-    try:
-        with open_cdx(name) as stream:
-            blocks = whole_line_blocks(stream)
-            return load_lines(
-                engine, blocks, collection, skip_bad=not strict, name=name, at_once=at_once
-            )
-    except SourceError as error:
-        return error
-    except CdxError as error:
-        where = f"{name} line {error.line}"
-        return CdxError(f"{where}: {error}; nothing of this file was loaded", name, error.line)
+    total = Loaded()
+    for name in names:
+        try:
+            with open_cdx(name) as stream:
+                blocks = whole_line_blocks(stream)
+                total.add(
+                    load_lines(
+                        engine, blocks, collection, skip_bad=not strict, name=name, at_once=at_once
+                    )
+                )
+        except SourceError as error:
+            total.failed.append(error)
+        except CdxError as error:
+            message = f"{name} line {error.line}: {error}; nothing of this file was loaded"
+            total.failed.append(CdxError(message, name, error.line))
+    return total
 
 
 def unload_lines(

@@ -101,9 +101,11 @@ def test_captures_are_loaded_from_files(tmp_path: Path) -> None:
     assert "nothing of this file was loaded" in strict.err
     run_nwx(tmp_path / "new", "cdx-load", "--strict", "--at-once", 5, tmp_path / "a.cdx", code=2)
     (tmp_path / "b.cdx").write_text(LINE.format("20110101000000", 2))
-    ran = run_nwx(tmp_path / "new", *load, "gone.cdx", tmp_path / "b.cdx", code=1)
+    ran = run_nwx(tmp_path / "new", *load, "gone.cdx", tmp_path / "b.cdx")
     assert ran.out == "2 captures, 1 of them new, 1 bad line\n"
     assert "nwx: gone.cdx cannot be opened: No such file or directory\n" in ran.err
+    run_nwx(tmp_path / "new", "cdx-load", "gone.cdx", code=1)
+    run_nwx(tmp_path / "new", "cdx-load", "gone.cdx", tmp_path / "b.cdx", "--strict", code=1)
     with serving(tmp_path, NWX_ENGINE=str(tmp_path / "new")) as address:
         assert len(fetch(f"{address}/web?url=a.example")[1].splitlines()) == 2
 

@@ -9,7 +9,7 @@ from nwx.cli import option
 from nwx.cli.deduplicate.list_options import list_output
 from nwx.cli.options import bulk_option, index_options, index_options_of
 from nwx.cli.output import counted, opened_archive, print_errors, print_json, progress_bar, warn
-from nwx.errors import NwxError, UsageError
+from nwx.errors import UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
@@ -88,7 +88,9 @@ def _print(report: "IndexReport", *, err: bool, quiet: bool) -> None:
 @click.argument("files", nargs=-1)
 @option.INTO_COLLECTION
 @bulk_option
-@option.flag("--strict", "Load nothing from a file that has a bad line.")
+@option.flag(
+    "--strict", "Load nothing from a file with a bad line; exit with code 1 after any error."
+)
 @option.count("--at-once", "N", "Store N captures at a time.  [default: all of a file]")
 @option.flag("--json", "Print the counts as JSON.", into="as_json")
 @click.pass_obj
@@ -111,27 +113,21 @@ def cdx_load_command(
     is interrupted. With --at-once captures become visible N at a time, and after an
     interruption the same command loads the rest.
 
-    The exit code is 1 if a file could not be read, or no line of any.
+    The exit code is 1 if nothing could be loaded, or with --strict after any
+    error.
     """
     if not files:
         raise UsageError("there is nothing to load; name CDX files")
     if strict and at_once:
         raise UsageError("--strict loads all of a file or nothing; leave --at-once out")
-    from nwx.cdxserver.loaded_lines import Loaded
-
-    total, failed = Loaded(), False
     with opened_archive(settings) as archive, archive.bulk_loading(wanted=bulk):
-        for done in archive.load_cdx(files, collection, strict=strict, at_once=at_once or 0):
-            if isinstance(done, NwxError):
-                warn(str(done))
-                failed = True
-                continue
-            for error in done.errors:
-                warn(f"{error.file} line {error.line}: {error}")
-            total.add(done)
-    _print_loaded(total, as_json=as_json)
-    useful = total.lines or total.purged or not total.bad_lines
-    return 0 if useful and not failed else 1
+        report = archive.load_cdx(files, collection, strict=strict, at_once=at_once or 0)
+    for error in report.errors:
+        warn(f"{error.file} line {error.line}: {error}")
+    for failure in report.failed:
+        warn(str(failure))
+    _print_loaded(report, as_json=as_json)
+    return 0 if report.useful and not (strict and report.failed) else 1
 
 
 def _print_loaded(total: "Loaded", *, as_json: bool) -> None:

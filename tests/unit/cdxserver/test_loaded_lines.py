@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nwx.archive import Archive
 from nwx.cdxserver import loaded_lines
 from nwx.cdxserver.loaded_lines import load_lines, make_ready, unload_lines
 from nwx.engine.base import Engine, open_engine
@@ -125,3 +126,17 @@ def test_lines_among_plain_ones_keep_their_numbers_and_headers_are_followed(
     shorter = b"example,c)/ 20120102030405 http://c.example/ text/html 200 %b - 9 a.warc.gz\n" % SHA
     lines = (plain[0], b" CDX N b a m s k r V g\n", shorter, plain[1])
     assert _load(engine, *lines, skip_bad=True) == (2, 2, 1)
+
+
+def test_files_are_loaded_with_a_report(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "a.cdx").write_bytes(PAGE + b"\nbad\n")
+    archive = Archive.over(engine)
+    report = archive.load_cdx([tmp_path / "gone.cdx", tmp_path / "a.cdx"], "web")
+    assert (report.lines, report.changed, report.bad_lines) == (1, 1, 1)
+    assert [error.line for error in report.errors] == [2]
+    assert [str(error).rpartition("/")[2] for error in report.failed] == [
+        "gone.cdx cannot be opened: No such file or directory"
+    ]
+    assert report.useful
+    strict = archive.load_cdx(tmp_path / "a.cdx", strict=True)
+    assert "line 2" in str(strict.failed[0]) and not strict.lines and not strict.useful
