@@ -23,7 +23,7 @@ from nwx.steering.specifications.specification import (
     RuleAction,
     Thresholds,
 )
-from tests.conformance.archive import capture
+from tests.conformance.archive import capture, document
 
 ABOVE_ENGINES = True
 
@@ -233,6 +233,21 @@ def test_documents_without_scores_are_scored_when_asked(archive: Engine) -> None
     assert relevance == expected
     assert relevance["pages"] > 0
     assert relevance["unscored"] > 0
+
+
+def test_revisits_of_url_lists_are_no_pages(engine: Engine) -> None:
+    types = {"http://example.org/": "text/html", "http://example.org/sitemap.xml": "text/xml"}
+    originals = [capture(url, "2010", content_type=kind) for url, kind in types.items()]
+    revisits = [
+        capture(one.url, "2011", digest=one.digest, record_type="revisit", collection="b")
+        for one in originals
+    ]
+    engine.write(Batch(tuple(map(document, originals)), (*originals, *revisits)))
+    engine.refresh()
+    scores = ScoreTable((one.document_id, 0.75) for one in originals)
+    question = RelevanceQuestion(_SPECIFICATION, scores)
+    relevance = comparison_json(compare(engine, "b", question=question))["a"]["relevance"]
+    assert (relevance["pages"], relevance["unscored"]) == (1, 0)
 
 
 def test_quality_of_two_collections(archive: Engine) -> None:

@@ -133,7 +133,7 @@ def compare(
     if a == b:
         raise UsageError(f"{a} cannot be compared with itself; name two collections")
     _check_collections(engine.collections(), names)
-    collector = _Collector(names, question)
+    collector = _Collector(engine, names, question)
     span = (_FIRST, _BEHIND_ALL)
     rows = merge(
         *(engine.cdx_rows(CdxSpan(*span, collection=name)) for name in names),
@@ -173,16 +173,23 @@ class _OfUrl:
 
 
 class _FirstCapture(NamedTuple):
-    """The first capture of a document; whether it is of a page is unknown of some revisits."""
+    """The first capture of a document; whether it is of a page is unknown of some revisits.
+
+    `score` is the stored one, None without it.
+    """
 
     number: int
     timestamp: str
     host: HostComparison
     is_page: bool
+    score: float | None
 
 
 class _Collector:
-    def __init__(self, names: Sequence[str], question: RelevanceQuestion | None) -> None:
+    def __init__(
+        self, engine: Engine, names: Sequence[str], question: RelevanceQuestion | None
+    ) -> None:
+        self._engine = engine
         specification = question.specification if question else None
         sides = [ComparedCollection(name) for name in names]
         if specification:
@@ -255,8 +262,8 @@ class _Collector:
             return
         id = document_id(document_key(row.url, row.digest))
         score = self._question.scores.score(id)
-        first = _FirstCapture(number, row.timestamp, self._host, is_page)
-        if score is not None or self._question.analyse is None:
+        first = _FirstCapture(number, row.timestamp, self._host, is_page, score)
+        if is_page and (score is not None or self._question.analyse is None):
             self._count(first, score)
             return
         self._pending.append((id, first))
@@ -264,12 +271,21 @@ class _Collector:
             self._score_pending()
 
     def _score_pending(self) -> None:
-        if not self._pending or self._question is None or self._question.analyse is None:
+        if not self._pending or self._question is None:
             return
-        scores = self._question.analyse([id for id, _ in self._pending])
-        for id, first in self._pending:
-            self._count(first, scores.get(id))
+        analyse, pending = self._question.analyse, self._pending
+        unscored = [id for id, first in pending if first.score is None]
+        scores = analyse(unscored) if analyse and unscored else {}
+        others = self._not_pages([id for id, first in pending if first.score is not None])
+        for id, first in pending:
+            if id not in others:
+                self._count(first, scores.get(id) if first.score is None else first.score)
         self._pending.clear()
+
+    def _not_pages(self, ids: Sequence[str]) -> set[str]:
+        """Return the documents of other types: URL lists have scores too."""
+        found = self._engine.documents(ids) if ids else {}
+        return {id for id, one in found.items() if one.capture.content_type_norm != HTML}
 
     def _count(self, first: _FirstCapture, score: float | None) -> None:
         relevance = self._sides[first.number].relevance
