@@ -15,7 +15,7 @@ from nwx.errors import UsageError
 from nwx.model import Collapse, FacetValue, Hit, SearchResult, Sort, Total
 from nwx.plugins import plugin
 from nwx.query.fields import FILTERS
-from nwx.query.question import MAX_LIMIT, Question, loosened, resolve
+from nwx.query.question import MAX_LIMIT, Question, answered_question
 from nwx.query.rankings import SearchBy
 from nwx.query.tree import FIRST_REDIRECT
 from nwx.values.records import BYTE_ORDER_MARK
@@ -127,8 +127,7 @@ class Hits(ResultTable[Hit]):
         """Stream every matching version, unordered and without snippets."""
         if self.question.by is not SearchBy.WORDS:
             raise UsageError("only searches by words can be streamed")
-        looser = loosened(self._asked, resolve(self.question).tree)
-        asked = looser if looser and self._first.most_words else self.question
+        asked = answered_question(self._asked, lambda: self._first.most_words)
         return islice(self._engine().scroll(asked), limit)
 
     @cached_property

@@ -15,7 +15,7 @@ from nwx.errors import UsageError
 from nwx.facets.criteria import month_name
 from nwx.facets.sources import EXPORT_NOTE, to_table
 from nwx.model import Collapse, Hit, IndexName
-from nwx.query.question import Question, loosened, resolve
+from nwx.query.question import Question, answered_question
 from nwx.searching.answers import answer_to_json, hit_answer
 from nwx.values.records import csv_lines
 
@@ -158,8 +158,7 @@ def all_hits(engine: Engine, question: Question) -> Iterator[Hit]:
     More hits than RESULT_WINDOW are only available as a stream, unsorted and without collapsing.
     """
     found = engine.search(replace(question, offset=0, limit=0))
-    looser = loosened(question, resolve(question).tree) if found.most_words else None
-    total, question = found.total, looser or question
+    total, question = found.total, answered_question(question, lambda: found.most_words)
     if total.value > RESULT_WINDOW or total.relation != "eq":
         yield from engine.scroll(replace(question, collapse=Collapse.NONE))
         return

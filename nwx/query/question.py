@@ -229,6 +229,15 @@ def loosened(question: Question, tree: Node) -> Question | None:
     return None if looser is None else replace(question, query=looser, most_words=False)
 
 
+def answered_question(question: Question, has_most_words: Callable[[], bool]) -> Question:
+    """Return the question that the hits of a question answer: that for most of its words, or it.
+
+    `has_most_words` returns whether its result has `most_words`; only called if it may.
+    """
+    looser = loosened(question, resolve(question).tree)
+    return looser if looser is not None and has_most_words() else question
+
+
 def _parsed(query: str) -> Node:
     # Imported here: modules that only use the classes need not load the grammar.
     from nwx.query.parser import parse_query
