@@ -14,8 +14,10 @@ from urllib.parse import quote
 import pytest
 from flask.testing import FlaskClient
 
-from nwx.engine.base import Engine
+from nwx.cdxserver.loaded_lines import load_lines
+from nwx.engine.base import Engine, open_engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.settings import Settings
 from webapp import create_app
 from webapp.server import connections, worker
 from webapp.server.connections import listen, port_of
@@ -67,6 +69,22 @@ def test_a_server_may_hand_over_a_body_that_cannot_be_rewound(client: FlaskClien
         given = {"wsgi.input": SimpleNamespace(read=body.read, readline=body.readline)}
         answer = client.post(path, environ_overrides=given, headers=AUTHORIZED)
         assert (answer.status_code, answer.text) == (200, f"{word} 3 records\n")
+
+
+def test_a_body_is_read_before_the_archive_is_locked(client: FlaskClient, engine: Engine) -> None:
+    with open_engine(Settings(engine=engine.address)) as other:
+        for path in ("/web", "/web/delete"):
+            body = io.BytesIO(lines(3))
+
+            def read(size: int = -1, body: io.BytesIO = body) -> bytes:
+                found = body.read(size)
+                if not found:  # as late as a slow client may end it
+                    load_lines(other, [lines(1)], "else", skip_bad=False, name="lines")
+                return found
+
+            given = {"wsgi.input": SimpleNamespace(read=read)}
+            answer = client.post(path, environ_overrides=given, headers=AUTHORIZED)
+            assert answer.status_code == 200
 
 
 def test_one_bad_line_and_nothing_is_added(client: FlaskClient) -> None:

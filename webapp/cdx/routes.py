@@ -1,10 +1,13 @@
 """Routes of the CDX server: look-ups, captures sent by crawlers, replication to followers."""
 
 import json
+import shutil
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, cast
 
 from flask import Blueprint, Flask, Response, current_app, request
 from flask.typing import ResponseReturnValue
@@ -46,6 +49,7 @@ from webapp.site import responses
 from webapp.site.context import SERVICE_EXTENSION
 
 _GZIP = b"\x1f\x8b"
+_HELD_BYTES = 1 << 20
 MOST_NAME = 200
 
 
@@ -67,13 +71,13 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
         raise CdxQueryError(f"a collection cannot be named {collection[:40]!r}")
     skip_bad = _skips_bad_lines()
     _check_plain(request.headers.get("Content-Encoding", "identity").lower() != "identity")
-    # The server has read the whole body: a slow client must not block other writers.
-    blocks = whole_line_blocks(request.environ["wsgi.input"])
-    first = next(blocks, b"")
-    _check_plain(first.startswith(_GZIP))
-    blocks = chain((first,), blocks) if first else blocks
     try:
-        done = change(engine, blocks, collection, skip_bad=skip_bad, name="the request")
+        with _whole_body() as body:
+            blocks = whole_line_blocks(body)
+            first = next(blocks, b"")
+            _check_plain(first.startswith(_GZIP))
+            blocks = chain((first,), blocks) if first else blocks
+            done = change(engine, blocks, collection, skip_bad=skip_bad, name="the request")
     except CdxError as error:
         raise CdxQueryError(
             f"line {error.line}: {error}; nothing was changed; badLines=skip leaves invalid lines"
@@ -81,6 +85,22 @@ def _answer(collection: str, change: Callable[..., Loaded], word: str) -> Respon
         ) from error
     number = done.lines if word == "Added" else done.changed
     return Response(f"{word} {number} records\n", mimetype="text/plain")
+
+
+@contextmanager
+def _whole_body() -> Iterator[BinaryIO]:
+    """Yield the body, completely read: a slow client must not block other writers.
+
+    `nwx serve` has read it before; gunicorn and others read it on demand.
+    """
+    given = request.environ["wsgi.input"]
+    if isinstance(given, SpooledTemporaryFile):
+        yield cast("BinaryIO", given)
+        return
+    with SpooledTemporaryFile(_HELD_BYTES, prefix="nwx-request-") as body:
+        shutil.copyfileobj(given, body)
+        body.seek(0)
+        yield cast("BinaryIO", body)
 
 
 def authorized(*, basic: bool = False) -> Engine:
