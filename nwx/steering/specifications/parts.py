@@ -268,7 +268,13 @@ def _host_problem(text: str) -> ErrorText | None:
             most=_MOST_HOST,
         )
     parts = host_parts(normal_host(text))
-    has_port = ":" in text.rpartition("]")[2]  # ignored, so that the rule would cover more
+    has_port = ":" in text.rpartition("]")[2]
+    if has_port and parts.domain and "/" not in text and "," not in text:
+        return ErrorText(
+            "%(text)s has a port, which rules ignore; write %(host)s",
+            text=shown,
+            host=repr(text.rpartition(":")[0]),
+        )
     if not text or not parts.domain or has_port or "/" in text or "," in text:
         return ErrorText(
             "%(text)s is not a host; write 'example.org', which covers www.example.org", text=shown

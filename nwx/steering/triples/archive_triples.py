@@ -19,7 +19,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, batches, estimated_tot
 from nwx.captures import PagePlace, page_places
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import KeysAtTime
-from nwx.errors import SettingsError, SourceError, UrlError, WithheldError
+from nwx.errors import SettingsError, SourceError, SpecificationError, UrlError, WithheldError
 from nwx.model import Capture, IndexName, ReadError
 from nwx.settings import Settings
 from nwx.steering.analysis.language_models import chosen_model, read_gazetteer
@@ -317,17 +317,23 @@ class ArchiveTriples:
                 yield names_graph(page, self._names(page))
 
     def _fail(self, place: PagePlace, message: str) -> None:
-        report = self._report
-        report.errors_total += 1
-        if len(report.errors) < _ERRORS_KEPT:
-            message = f"{place.url}: {message}"
-            report.errors.append(ReadError(place.source_file, place.offset, "triples", message))
+        message = f"{place.url}: {message}"
+        self._note(ReadError(place.source_file, place.offset, "triples", message))
+
+    def _note(self, error: ReadError) -> None:
+        self._report.errors_total += 1
+        if len(self._report.errors) < _ERRORS_KEPT:
+            self._report.errors.append(error)
 
     def _add_mentions(self) -> None:
         """Store the entities that were found for each crawl specification."""
         index = self._engine.crawl_index()
         for stored in index.specifications():
-            specification = specification_of(stored)
+            try:
+                specification = specification_of(stored)
+            except SpecificationError as error:
+                self._note(ReadError(stored.name, None, "triples", str(error)))
+                continue
             graphs = (score_graph(one, specification) for one in index.document_scores(stored.name))
             found = (graph for graph in graphs if graph is not None)
             while not self._stopping() and (some := list(islice(found, _AT_ONCE))):

@@ -248,7 +248,7 @@ def test_all_errors_are_told_at_once() -> None:
         "rules[1].hosts[2]": "is not a host",
         "rules[1].hosts[3]": "is not a host",
         "rules[1].hosts[5]": "is not a host",
-        "rules[1].hosts[7]": "is not a host",
+        "rules[1].hosts[7]": "has a port, which rules ignore; write 'ok.org'",
         "rules[2]": "covers nothing",
         "limits.depth": "is -1; it must be from 0",
         "limits.pages": "is a number (1.5); it must be a whole number",

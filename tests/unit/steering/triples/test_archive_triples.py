@@ -101,6 +101,17 @@ def test_entities_that_analysis_found_are_added(settings: Settings) -> None:
     assert entities(settings) == {"Ada": 3, "Bea": 1}
 
 
+def test_a_specification_that_cannot_be_read_is_reported(settings: Settings) -> None:
+    text = 'name = "c"\nrules = [{ action = "prefer", hosts = ["a.example:8080"] }]\n'
+    with open_engine(settings) as engine:
+        engine.crawl_index().save_specification("c", "of an older nwx", text)
+    report = build(settings)
+    assert (report.pages, report.errors_total) == (3, 1)
+    (error,) = report.errors
+    assert "rules[1].hosts[1]: 'a.example:8080' has a port, which rules ignore" in str(error)
+    assert "write 'a.example'" in str(error)
+
+
 def test_names_in_texts_are_added_where_they_are_asked_for(settings: Settings) -> None:
     build(settings)
     report = build(settings, names=lambda page: [Mention(page.title, EntityKind.OTHER)])
