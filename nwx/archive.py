@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self
 
-from nwx.answers.arguments import check_argument_types
-from nwx.answers.options import (
+from nwx.answers.arguments import (
     OptionValues,
+    check_argument_types,
     check_limit,
     chosen,
     conditions_of,

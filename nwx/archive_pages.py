@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.answers.options import check_limit, chosen, first_of, several
+from nwx.answers.arguments import check_limit, chosen, first_of, several
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from nwx.answers.options import check_built
+from nwx.answers.arguments import check_built
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.base import open_engine

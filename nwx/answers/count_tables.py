@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nwx.answers.options import first_of
+from nwx.answers.arguments import first_of
 from nwx.answers.tables import ResultTable, Rows, bar_chart, frame_of, line_chart
 from nwx.engine.base import Engine
 from nwx.engine.document_index import Work, working

@@ -22,7 +22,7 @@ from typing import (
     overload,
 )
 
-from nwx.answers.options import first_of
+from nwx.answers.arguments import first_of
 from nwx.bulk.whole_files import whole_file
 from nwx.errors import UsageError
 from nwx.values.records import BYTE_ORDER_MARK, csv_lines

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nwx.answers.arguments import check_argument_types
-from nwx.answers.options import OptionValues
+from nwx.answers.arguments import OptionValues, check_argument_types
 from nwx.errors import UsageError
 
 
