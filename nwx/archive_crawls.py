@@ -228,14 +228,14 @@ class ArchiveCrawls(ArchiveWork):
         self, a: str, b: str = "", spec: str = "", progress: ShowProgress = no_progress
     ) -> "CollectionComparison":
         """Compare two collections, or a collection with a crawl specification."""
-        from nwx.steering.comparison.question import comparison_of
+        from nwx.steering.comparison.relevance import comparison_of
 
         return comparison_of(self._seen(), a, b, spec, progress)
 
     def stored_comparison(self, a: str, b: str = "", crawl: str = "") -> "CollectionComparison":
         """Compare two collections, or one with a named crawl, by stored scores only."""
         from nwx.steering.comparison.comparison import compare
-        from nwx.steering.comparison.question import relevance_question
+        from nwx.steering.comparison.relevance import relevance_question
         from nwx.steering.specifications.specification_store import specification_of
 
         engine, relevance = self._seen(), None
@@ -275,7 +275,7 @@ class ArchiveCrawls(ArchiveWork):
         `spam_hosts` a file of hosts that are never followed.
         """
         from nwx.steering.analysis.link_classifier import read_spam_hosts
-        from nwx.steering.comparison.judgements import SimulationTruth, read_judged_pages
+        from nwx.steering.comparison.relevance import SimulationTruth, read_judged_pages
         from nwx.steering.comparison.simulation import simulate
         from nwx.steering.specifications.specification_store import specification_at
 

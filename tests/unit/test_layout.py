@@ -86,7 +86,6 @@ TESTED_ELSEWHERE = {
     "nwx/steering/comparison/comparison.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/comparison_json.py": "tests/conformance/test_compare.py",
     "nwx/steering/comparison/quality.py": "tests/conformance/test_compare.py",
-    "nwx/steering/comparison/question.py": "tests/cli/test_compare.py",
     "webapp": "tests/web",
 }
 """Tests of modules without a unit test: records, interfaces, and what needs a real server, a

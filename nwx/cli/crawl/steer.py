@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from nwx.steering.adapters.heritrix_feed import FeedCounts
-    from nwx.steering.comparison.judgements import JudgedSample
+    from nwx.steering.comparison.relevance import JudgedSample
     from nwx.steering.comparison.simulation import SimulatedCrawl, SimulationReport
 
 _CHART_WIDTH = 960

@@ -24,7 +24,7 @@ from nwx.steering.comparison.crawl_orders import (
     breadth_first,
     oracle_order,
 )
-from nwx.steering.comparison.judgements import JudgedSample, SimulationTruth, precision_of
+from nwx.steering.comparison.relevance import JudgedSample, SimulationTruth, precision_of
 from nwx.steering.pages import StoredPages
 from nwx.steering.specifications.specification import (
     CrawlSpecification,

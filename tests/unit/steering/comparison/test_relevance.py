@@ -1,9 +1,11 @@
+"""Judgements of pages, and how well scores agree with them."""
+
 from pathlib import Path
 
 import pytest
 
 from nwx.errors import SourceError
-from nwx.steering.comparison.judgements import (
+from nwx.steering.comparison.relevance import (
     JudgedSample,
     SimulationTruth,
     precision_of,
