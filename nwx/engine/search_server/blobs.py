@@ -14,6 +14,7 @@ from nwx.engine.search_server.refusals import INDEX_EXISTS, IndexMissingError, R
 from nwx.engine.search_server.schema import index_body
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.search_server.writes import (
+    IGNORE_MISSING,
     BulkAction,
     index_states,
     next_version,
@@ -44,7 +45,7 @@ class BuiltIndex:
         body = index_body(self._kind, self._settings)
         body["aliases"] = {self._filling: {"is_write_index": True}}
         body["settings"]["index"]["refresh_interval"] = "-1"
-        self._server.request("DELETE", f"/{quoted(index)}", params={"ignore_unavailable": "true"})
+        self._server.request("DELETE", f"/{quoted(index)}", params=IGNORE_MISSING)
         self._server.request("PUT", f"/{quoted(index)}", body)
         send(self._server, (BulkAction(self._filling, one["id"], one) for one in entries))
         refreshing = {"index": {"refresh_interval": None}}

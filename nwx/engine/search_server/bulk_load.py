@@ -22,7 +22,7 @@ from nwx.engine.search_server.pages import entries_by_id
 from nwx.engine.search_server.refusals import IndexMissingError
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server, quoted
-from nwx.engine.search_server.writes import BulkAction, refresh, send
+from nwx.engine.search_server.writes import IGNORE_MISSING, BulkAction, refresh, send
 from nwx.errors import EngineBusyError, EngineError, NwxError
 from nwx.model import IndexName
 from nwx.settings import ServerSettings, Settings
@@ -120,7 +120,7 @@ class BulkLoading:
 
     def _put(self, name: str, settings: Body) -> None:
         path = f"/{quoted(name)}/_settings"
-        self._server.request("PUT", path, {"index": settings}, {"ignore_unavailable": "true"})
+        self._server.request("PUT", path, {"index": settings}, IGNORE_MISSING)
 
 
 @contextmanager

@@ -26,11 +26,10 @@ from nwx.engine.search_server.entries.crawl_index import ServerCrawlIndex
 from nwx.engine.search_server.entries.crawl_queue import ServerCrawlQueue, ServerOutbox
 from nwx.engine.search_server.entries.picture_index import ServerPictureIndex
 from nwx.engine.search_server.entries.store import ServerEntryStore, entry_query
+from nwx.engine.search_server.maintenance import ServerPurger, ServerShards, ServerSnapshots
 from nwx.engine.search_server.pages import count_hits, pages, searched
-from nwx.engine.search_server.purger import ServerPurger
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
-from nwx.engine.search_server.shards import ServerShards
 from nwx.engine.search_server.writes import BulkAction, ServerStaging, refresh, send
 from nwx.errors import PartialAnswerError
 from nwx.model import (
@@ -54,7 +53,6 @@ from nwx.values.timestamps import Period, TrendPoint
 if TYPE_CHECKING:
     from nwx.engine.indices.vector_index import NearPassages
     from nwx.engine.search_server.entries.vector_index import ServerVectorIndex
-    from nwx.engine.search_server.snapshots import ServerSnapshots
 
 
 _CLAIM = ("holder", "counter", "lease_seconds", "ended")
@@ -358,10 +356,7 @@ class SearchServerEngine(CaptureLookups, Engine):
     def purger(self) -> ServerPurger:
         return ServerPurger(self._server, self._schema, self._parallel)
 
-    def backups(self, place: str) -> "ServerSnapshots":
-        # Imported here: few commands need it.
-        from nwx.engine.search_server.snapshots import ServerSnapshots
-
+    def backups(self, place: str) -> ServerSnapshots:
         return ServerSnapshots(self._server, self.shards(), self._settings.prefix, place)
 
     def shards(self) -> ServerShards:

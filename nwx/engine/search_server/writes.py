@@ -23,6 +23,10 @@ CHUNK_ITEMS = 1_000
 CHUNK_BYTES = 8 << 20
 _OUTCOMES = {200, 201, 404, 409}
 _PARAMS = {"require_alias": "true", "filter_path": "items.*.status,items.*.result,items.*.error"}
+_ATTEMPTS = 6
+_ACTIVE = ("STARTED", "RELOCATING")
+IGNORE_MISSING = {"ignore_unavailable": "true"}
+"""The parameters of requests on indices of which some may not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,23 +156,18 @@ class ServerStaging(Staging):
         return StagedBatch(files, total)
 
 
-_ATTEMPTS = 6
-_ACTIVE = ("STARTED", "RELOCATING")
-_MISSING = {"ignore_unavailable": "true"}
-
-
 def refresh(server: Server, names: str, *, ignore_missing: bool = False) -> None:
     """Make writes visible to searches on each shard copy that answers searches.
 
     `names` are indices, separated by commas. Raises PartialAnswerError if a copy stays unreachable,
     and IndexMissingError on a missing index unless `ignore_missing`.
     """
-    _on_all_copies(server, names, "_refresh", _MISSING if ignore_missing else {})
+    _on_all_copies(server, names, "_refresh", IGNORE_MISSING if ignore_missing else {})
 
 
 def flush(server: Server, names: str) -> None:
     """Flush the transaction logs of indices on each shard copy; missing indices are ignored."""
-    params = {"force": "true", "wait_if_ongoing": "true", **_MISSING}
+    params = {"force": "true", "wait_if_ongoing": "true", **IGNORE_MISSING}
     _on_all_copies(server, names, "_flush", params)
 
 
@@ -190,7 +189,7 @@ def _on_all_copies(server: Server, names: str, what: str, params: Mapping[str, s
 
 def _active_copies(server: Server, names: str) -> tuple[int, int]:
     """Return the number of copies that answer searches, and of shards without any."""
-    answer = server.request("GET", f"/{quoted(names)}/_search_shards", params=_MISSING)
+    answer = server.request("GET", f"/{quoted(names)}/_search_shards", params=IGNORE_MISSING)
     groups = [[one for one in group if one["state"] in _ACTIVE] for group in answer["shards"]]
     return sum(map(len, groups)), sum(not group for group in groups)
 
@@ -231,7 +230,7 @@ def allow_writes(server: Server, index: str) -> None:
 
 def index_states(server: Server, names: str) -> Body:
     """Return aliases, mapping and settings of existing indices by their concrete names."""
-    return server.request("GET", f"/{quoted(names)}", params={"ignore_unavailable": "true"})
+    return server.request("GET", f"/{quoted(names)}", params=IGNORE_MISSING)
 
 
 def current_version(server: Server, alias: str) -> tuple[str, Body]:

@@ -1,20 +1,17 @@
-"""The shards of an archive on a server: resharding and health."""
+"""Changes of the number of shards of an index on a server: split, or copied into a new one."""
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from nwx import mappings
-from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
+from nwx.bulk.progress import ShowProgress, WorkProgress
 from nwx.captures import values_of
-from nwx.engine.capabilities import BULK_LOADING, ShardHealth, Shards
-from nwx.engine.search_server.bulk_load import BulkLoading, loading
 from nwx.engine.search_server.capture_store import capture_action, captures_of, read_fields
-from nwx.engine.search_server.date_indices import ServerDatesIndices
 from nwx.engine.search_server.pages import count_hits, walk
 from nwx.engine.search_server.refusals import IndexMissingError, RefusedError
-from nwx.engine.search_server.schema import Schema, index_mapping
+from nwx.engine.search_server.schema import index_mapping
 from nwx.engine.search_server.server import Body, Server, quoted
 from nwx.engine.search_server.writes import (
     BulkAction,
@@ -29,15 +26,11 @@ from nwx.engine.search_server.writes import (
     shard_health,
     swap_versions,
 )
-from nwx.errors import EngineBusyError, EngineError, PartialAnswerError, UsageError
+from nwx.errors import EngineError, PartialAnswerError, UsageError
 from nwx.model import IndexName
-from nwx.settings import ServerSettings, Settings
 
 SPLIT, COPIED = "split", "copied"
 """How the number of shards of an index was changed."""
-
-_WITH_FORM = (IndexName.DOCUMENTS, IndexName.CAPTURES)
-"""The indices whose settings depend on the version of nwx."""
 
 _EVERYTHING: Body = {"match_all": {}}
 _BAD_REQUEST, _NOT_IN_TIME = 400, 408
@@ -242,63 +235,3 @@ class Resharding:
             if not found["_all"]["total"]["search"]["open_contexts"]:
                 break
         self._server.request("DELETE", f"/{quoted(old)}")
-
-
-class ServerShards(Shards):
-    """Changes the shards of a server's indices, and reports their health."""
-
-    def __init__(
-        self,
-        server: Server,
-        schema: Schema,
-        dates: ServerDatesIndices,
-        settings: ServerSettings,
-    ) -> None:
-        self._server, self._schema, self._dates = server, schema, dates
-        self._loading = BulkLoading(server, schema, settings)
-
-    def health(self) -> Mapping[str, ShardHealth]:
-        return {index: shard_health(self._server, name) for index, name in self.names().items()}
-
-    def names(self) -> dict[str, str]:
-        """Return the concrete names of all indices of the archive, by their names in `health`."""
-        made = self._schema.made_names()
-        names = {index.value: made[index] for index in IndexName if index in made}
-        return names | self._schema.names_behind(self._further(has_dates=IndexName.DATES in made))
-
-    def _further(self, *, has_dates: bool) -> dict[str, str]:
-        """Return the aliases that an archive may have in addition to its indices."""
-        files = {f"{index}-files": f"{self._schema.name(index)}-files" for index in IndexName}
-        dates = self._dates.addresses() if has_dates else {}
-        named = {f"{IndexName.DATES}@{name}": index for name, index in dates.items()}
-        return files | {BULK_LOADING: self._loading.index} | named
-
-    def older_forms(self) -> Mapping[IndexName, str]:
-        names = {index: self._schema.name(index) for index in _WITH_FORM}
-        return {
-            index: name
-            for index, name in names.items()
-            if not Resharding(self._server, name, index).has_form()
-        }
-
-    def loaders(self) -> tuple[str, ...]:
-        return self._loading.holders()
-
-    def loading(self, settings: Settings) -> AbstractContextManager[None]:
-        return loading(self._loading, settings)
-
-    def end_loading(self, loaders: Iterable[str]) -> None:
-        for name in loaders:
-            self._loading.end(name)
-
-    def reshard(self, index: IndexName, shards: int, progress: ShowProgress = no_progress) -> str:
-        if loaders := self.loaders():
-            raise EngineBusyError(
-                f"bulk loading is running ({', '.join(loaders)}); reshard when it has ended, or, "
-                f"if it was killed, end it with `nwx check --end-loading`"
-            )
-        name = self._schema.name(index)
-        return Resharding(self._server, name, index).run(shards, progress)
-
-    def undo_reshard(self, index: IndexName) -> None:
-        Resharding(self._server, self._schema.name(index), index).undo()

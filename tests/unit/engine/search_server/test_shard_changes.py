@@ -1,80 +1,17 @@
-"""Health of an archive's shards: those of all indices that belong to it."""
+"""Changes of the number of shards: interrupted, blocked, or met by other changes."""
 
 import json
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
 from nwx import mappings
 from nwx.bulk.progress import no_progress
 from nwx.engine.search_server import server as server_module
-from nwx.engine.search_server.date_indices import ServerDatesIndices
-from nwx.engine.search_server.schema import Schema
-from nwx.engine.search_server.shards import Resharding, ServerShards
+from nwx.engine.search_server.shard_changes import Resharding
 from nwx.errors import EngineError, EngineUnavailableError, UsageError
 from nwx.model import IndexName
-from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import Reply, refusal, serving
-
-ALIASES = {
-    "nwx-captures-000001": "nwx-captures",
-    "nwx-dates-000001": "nwx-dates",
-    "nwx-facets-files-000001": "nwx-facets-files",
-    "nwx-loading-000001": "nwx-loading",
-    "nwx-dates@old-000002": "nwx-dates@old",
-    "other-dates": "other-dates",
-}
-LOST = {"nwx-loading-000001", "nwx-facets-files-000001", "other-dates"}
-
-
-def answer(_: int, path: str, body: bytes) -> Reply:
-    path = unquote(path).partition("?")[0]
-    name = path.rpartition("/")[2]
-    if path.startswith("/_cluster/health/"):
-        return 200, {"indices": {name: health(lost=name in LOST)}}
-    if path.endswith("/_mapping"):
-        mapping = {"_meta": {"attached": {"theirs": "other-dates"}}}
-        return 200, {"nwx-dates-000001": {"mappings": mapping}}
-    if "_settings" in path:
-        return 200, {}
-    if path.startswith("/_alias/"):
-        return 200, {"nwx-dates@old-000002": {"aliases": {"nwx-dates@old": {}}}}
-    asked = path.removeprefix("/").split(",")
-    return 200, {
-        index: {"aliases": {alias: {}}, "mappings": {}}
-        for index, alias in ALIASES.items()
-        if alias in asked
-    }
-
-
-def health(*, lost: bool) -> dict[str, Any]:
-    return {
-        "unassigned_shards": int(lost),
-        "initializing_shards": 0,
-        "number_of_shards": 1,
-        "number_of_replicas": 0,
-        "shards": {"0": {"primary_active": not lost}},
-    }
-
-
-def test_lost_shards_of_all_indices_of_an_archive_are_found() -> None:
-    settings = ServerSettings()
-    with serving(answer) as (_, server):
-        schema = Schema(server, settings)
-        dates = ServerDatesIndices(server, schema)
-        found = ServerShards(server, schema, dates, settings).health()
-    assert {name: one.name for name, one in found.items()} == {
-        "dates": "nwx-dates-000001",
-        "captures": "nwx-captures-000001",
-        "facets-files": "nwx-facets-files-000001",
-        "loading": "nwx-loading-000001",
-        "dates@old": "nwx-dates@old-000002",
-        "dates@theirs": "other-dates",
-    }
-    lost = {name for name, one in found.items() if one.lost == (0,)}
-    assert lost == {"facets-files", "loading", "dates@theirs"}
-
 
 OLD, NEW = "nwx-captures-000001", "nwx-captures-000002"
 MAPPING = {"_meta": {"attached": {"one": "x"}}, "properties": {}}
