@@ -143,41 +143,53 @@ def list_revisits(
 
 
 @dataclass(slots=True)
-class TaskFound:
-    """The counts of a task: lines by file, and captures that passed the filter."""
+class PieceFound:
+    """The counts of a piece: lines of its file, and captures that passed the filter.
 
+    The ids of its rows are those from `first` on, before `end`.
+    """
+
+    first: int
+    end: int
     readings: list[FileReading] = field(default_factory=list)
     passed: Passed = field(default_factory=Passed)
+    is_unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _CaptureReader:
-    """Reads the captures of a task, up to the first read error, which is reported."""
+    """Reads the captures of a task; a piece ends at its first read error, which is reported."""
 
     plan: DedupPlan
 
     def __call__(self, task: ReadTask, report: PieceReport) -> Iterator[pa.RecordBatch]:
-        found = TaskFound()
-        try:
-            yield from self._captures(task, found)
-        except SourceError as error:
-            _note_unread(task, found, error, report)
-        if task.held:
-            found.passed = Passed()
+        keep_memory()
+        found: list[PieceFound] = []
+        end = task.number << TASK_SHIFT
+        for piece in task.pieces:
+            one = PieceFound(end, end)
+            found.append(one)
+            try:
+                yield from self._captures(piece, one, held=task.held)
+            except SourceError as error:
+                _note_unread(task, one, error, report)
+            end = one.end
+            if task.held:
+                one.passed = Passed()
+            if self.plan.strict and one.readings[-1].problems:
+                break
         report.values[_FOUND] = record_json(found)
 
-    def _captures(self, task: ReadTask, found: TaskFound) -> Iterator[pa.RecordBatch]:
-        keep_memory()
-        plan, first = self.plan, task.number << TASK_SHIFT
+    def _captures(
+        self, piece: FilePiece, found: PieceFound, *, held: bool
+    ) -> Iterator[pa.RecordBatch]:
+        plan = self.plan
         keys = KeyHash(plan.selection.key, plan.seed)
-        for piece in task.pieces:
-            for columns in selected_columns(piece, plan, found):
-                if len(columns):
-                    entries = key_entries(columns, keys, plan.selection, first, task.held)
-                    first += len(columns)
-                    yield self._rows(columns, entries, held=task.held)
-            if plan.strict and found.readings[-1].problems:
-                return
+        for columns in selected_columns(piece, plan, found):
+            if len(columns):
+                entries = key_entries(columns, keys, plan.selection, found.end, held)
+                found.end += len(columns)
+                yield self._rows(columns, entries, held=held)
 
     def _rows(self, columns: CdxColumns, entries: Entries, *, held: bool) -> pa.RecordBatch:
         tie = (
@@ -196,9 +208,12 @@ class _CaptureReader:
         )
 
 
-def _note_unread(task: ReadTask, found: TaskFound, error: SourceError, report: PieceReport) -> None:
+def _note_unread(
+    task: ReadTask, found: PieceFound, error: SourceError, report: PieceReport
+) -> None:
     if task_is_far(task):
         raise UnreachableError(str(error)) from error
+    found.is_unread = True
     report.add_errors([ReadError(found.readings[-1].file, None, "read", str(error))])
 
 
@@ -249,22 +264,42 @@ class _Run:
             with shown_stages(self._spark, "reading", self._progress):
                 self.rows = rows.count()
             try:
-                self._add_read(tasks, reports.read_whole(len(tasks)))
+                unread = self._add_read(tasks, reports.read_whole(len(tasks)))
             except LayoutChangedError as error:
                 rows.unpersist()
                 tasks, attempt = in_one_piece(tasks, error.path), attempt + 1
                 continue
-            return tasks, rows
+            return tasks, self._without(unread, rows) if unread else rows
 
-    def _add_read(self, tasks: Sequence[ReadTask], pieces: dict[int, PieceReport]) -> None:
+    def _without(self, unread: Sequence[PieceFound], rows: "DataFrame") -> "DataFrame":
+        """Return rows without those of some pieces."""
+        from pyspark import StorageLevel
+
+        kept = rows
+        for one in unread:
+            kept = kept.where(~kept.id.between(one.first, one.end - 1))
+        kept.persist(StorageLevel.DISK_ONLY)
+        self.rows = kept.count()
+        rows.unpersist()
+        return kept
+
+    def _add_read(
+        self, tasks: Sequence[ReadTask], reports: dict[int, PieceReport]
+    ) -> list[PieceFound]:
+        """Add the reports of tasks; return the pieces with rows of files that were read in part."""
         self.report, self._unread = DedupReport(), JobReport(self._job)
         problems = Problems(self.report, strict=self.plan.strict)
-        for number, piece in pieces.items():
-            self._unread.add(piece)
-            if _FOUND in piece.values:
-                found = record_from_json(TaskFound, piece.values[_FOUND])
-                problems.add(tasks[number].pieces, found.readings)
-                self.report.add(found.passed)
+        pieces: list[PieceFound] = []
+        for number, report in reports.items():
+            self._unread.add(report)
+            found = record_from_json(list[PieceFound], report.values.get(_FOUND, []))
+            problems.add(tasks[number].pieces, (one.readings[-1] for one in found))
+            pieces += found
+        unread = {one.readings[-1].file for one in pieces if one.is_unread}
+        for one in pieces:
+            if one.readings[-1].file not in unread:
+                self.report.add(one.passed)
+        return [one for one in pieces if one.readings[-1].file in unread and one.end > one.first]
 
     def write_duplicates(self, rows: "DataFrame", tasks: int) -> None:
         """Write the captures that are not the best of their key, one part per task."""

@@ -1,5 +1,6 @@
 """The jobs `dedup` and `revisits` compared with the commands of one machine, byte for byte."""
 
+import gzip
 import io
 import json
 import random
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from nwx.cdx import inputs
-from nwx.cdx.inputs import CdxSource, ReadTask, plan_tasks, ready_inputs
+from nwx.cdx.inputs import CdxSource, FilePiece, ReadTask, plan_tasks, ready_inputs
 from nwx.cdx.rows import CdxRow
 from nwx.dedup.capture_filter import CaptureFilter
 from nwx.dedup.duplicates import find_duplicates, find_revisits
@@ -101,6 +102,26 @@ def test_duplicates_are_those_of_one_machine(
     assert savings["host_duplicates"] == dict(report.savings.host_duplicates)
     with pytest.raises(UsageError, match="already exists"):
         list_duplicates(spark, tasks, str(out), selection, options)
+
+
+def test_nothing_of_a_damaged_file_counts(
+    spark: "SparkSession", sources: list[CdxSource], tmp_path: Path
+) -> None:
+    packed = gzip.compress(Path(sources[0].path).read_bytes() * 20)
+    (tmp_path / "cut.cdx.gz").write_bytes(packed[: len(packed) // 2])
+    wanted, out = io.BytesIO(), tmp_path / "out"
+    report = find_duplicates(sources[1:2], wanted, CaptureFilter())
+    # Both files are read by one task, the damaged one first.
+    pieces = (FilePiece(CdxSource(str(tmp_path / "cut.cdx.gz"))), FilePiece(sources[1]))
+    found = list_duplicates(
+        spark, [ReadTask(0, pieces, 0)], str(out), CaptureFilter(), ListOptions()
+    )
+    assert _list(out) == wanted.getvalue()
+    assert found.counts == _counts(report) | {"duplicates": report.duplicates}
+    assert [error.file for error in found.errors if error.kind == "read"] == [
+        pieces[0].source.shown
+    ]
+    assert not (out / "_SUCCESS").exists()
 
 
 def test_a_list_without_lines_has_a_part(spark: "SparkSession", tmp_path: Path) -> None:
