@@ -48,7 +48,7 @@ from webapp.search import (
     sql_page,
 )
 from webapp.search import page as search
-from webapp.search.kept_results import prepare_kept_results
+from webapp.search.questions import prepare_kept_results
 from webapp.server.protection import SharedProtection
 from webapp.site import pages, question_limits, responses, words
 from webapp.site.context import (

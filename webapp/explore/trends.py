@@ -27,9 +27,9 @@ from nwx.values.records import csv_lines
 from nwx.values.timestamps import Period, date_bound, date_span
 from webapp.explore.charts import asked_picture, picture_width
 from webapp.explore.page import chart_values
-from webapp.search.addresses import read_question, read_selection
 from webapp.search.api import FILTER_PARAMETERS
 from webapp.search.page import mark
+from webapp.search.questions import read_question, read_selection
 from webapp.site import parameters
 from webapp.site.context import archive
 from webapp.site.openapi import COUNT, TEXT, Operation, Parameter, check_parameters

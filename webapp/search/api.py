@@ -27,9 +27,8 @@ from nwx.searching.answers import (
 )
 from nwx.searching.documents import ShownDocument
 from nwx.searching.suggestions import Suggestions
-from webapp.search.addresses import read_question
 from webapp.search.documents import ID
-from webapp.search.kept_results import answer_question
+from webapp.search.questions import answer_question, read_question
 from webapp.site import parameters
 from webapp.site.context import Service, archive, service
 from webapp.site.openapi import (

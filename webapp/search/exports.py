@@ -27,7 +27,7 @@ from nwx.model import Collapse
 from nwx.query.question import Question
 from nwx.settings import cache_folder
 from nwx.values.timestamps import date_bound
-from webapp.search.addresses import SearchAddresses, read_page
+from webapp.search.questions import SearchAddresses, read_page
 from webapp.site.context import archive, preferences, service
 from webapp.site.question_limits import Export, answer_search
 from webapp.site.responses import exported_file

@@ -24,14 +24,17 @@ from nwx.query.question import Question
 from nwx.query.rankings import SearchBy
 from nwx.searching.suggestions import FEW_RESULTS
 from webapp.access_page import hidden_marks
-from webapp.search.addresses import FACETS, SearchAddresses, read_more, read_page
 from webapp.search.history import year_bars
-from webapp.search.kept_results import (
+from webapp.search.questions import (
+    FACETS,
+    SearchAddresses,
     answer_question,
     has_vectors,
     keep_page,
     kept_page,
     page_key,
+    read_more,
+    read_page,
 )
 from webapp.site import words
 from webapp.site.context import archive, preferences
