@@ -202,7 +202,7 @@ class SourceFile:
     """A ledger entry: how far a file of a collection has been imported.
 
     Everything before offset `done_to` (bytes) is in the indices; `finished` means the whole file.
-    `checksum` is `nwx.warc.sources.checksum` of the content. `counts` has totals of the file
+    `checksum` is `nwx.warc.checksums.checksum` of the content. `counts` has totals of the file
     (records by type, captures, errors). `requires` is `relation.requires` of its WACZ.
     """
 

@@ -152,7 +152,7 @@ class CdxColumns:
         return missing
 
     def is_revisit(self) -> Mask:
-        """Return a mask of the revisit records (`nwx.cdx.rows.is_revisit`)."""
+        """Return a mask of the revisit records (`nwx.cdx.rows.is_revisit_row`)."""
         found = self._typed_revisit() if self.has("m") else np.zeros(len(self), np.bool_)
         if without_file_is_revisit(self._layout):
             found |= self.is_missing("g")
