@@ -51,7 +51,7 @@ class ExtractPayload:
         return self.clock() > self.deadline
 
 
-class Attributes(Protocol):
+class AttributeLookup(Protocol):
     """The attributes of an element, looked up one by one."""
 
     def get(self, name: str, /) -> str | None:
@@ -78,7 +78,7 @@ class Element(Protocol):
         """The attribute values by name; None for an attribute without a value."""
 
     @property
-    def attrs(self) -> "Attributes":
+    def attrs(self) -> "AttributeLookup":
         """The same, faster for one value of many."""
 
     def text(self) -> str:
