@@ -7,17 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Self
 
-from nwx.answers.arguments import (
-    OptionValues,
-    check_argument_types,
-    check_limit,
-    chosen,
-    conditions_of,
-    filters_of,
-    first_of,
-    several,
-    texts,
-)
 from nwx.answers.tables import Rows
 from nwx.archive_crawls import ArchiveCrawls
 from nwx.archive_indices import ArchiveIndices
@@ -28,6 +17,18 @@ from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.errors import UsageError
 from nwx.model import Collapse, LinkCell, Sort
 from nwx.settings import VARIABLES, Settings, load_settings
+from nwx.values.arguments import (
+    OptionValues,
+    check_arguments,
+    check_limit,
+    check_method_arguments,
+    chosen,
+    conditions_of,
+    filters_of,
+    first_of,
+    several,
+    texts,
+)
 from nwx.values.timestamps import DateOption, date_bound, date_bounds, date_text
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
@@ -50,6 +51,7 @@ _NEWEST = "99991231235959"
 _NEAR = 50
 
 
+@check_arguments
 def open(
     place: str | PathLike[str] = "",
     *,
@@ -79,7 +81,7 @@ def named_viewer(viewer: Viewer | str) -> Viewer:
     return Viewer(role=chosen(Role, viewer))
 
 
-@check_argument_types
+@check_method_arguments
 class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, ArchiveRules):
     """An archive as a viewer sees it; answers always reflect its current state.
 

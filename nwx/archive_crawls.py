@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nwx.answers.arguments import check_limit, chosen
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import NwxError, UsageError
+from nwx.values.arguments import check_limit, chosen
 from nwx.values.timestamps import DateOption
 from nwx.values.urls import asked_host, host_parts
 

@@ -12,6 +12,7 @@ from nwx.archive_work import ArchiveWork, Paths, paths_of
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.base import is_server, open_engine
 from nwx.model import MAIN_DATES, IndexName
+from nwx.values.arguments import chosen
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
     from nwx.cdx.inputs import CdxSource
@@ -145,7 +146,7 @@ class ArchiveIndices(ArchiveWork):
 
     def dump(self, index: str) -> Iterator[Mapping[str, Any]]:
         """Stream the entries of an index in the order of their ids."""
-        return self._seen().scan(IndexName(index))
+        return self._seen().scan(chosen(IndexName, index))
 
     @property
     def address(self) -> str:

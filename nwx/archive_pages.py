@@ -5,12 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nwx.answers.arguments import check_limit, chosen, first_of, several
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress
 from nwx.errors import NotBuiltError, SettingsError, UrlError, UsageError
 from nwx.model import IndexName, LinkCell
+from nwx.values.arguments import check_limit, chosen, first_of, several
 from nwx.values.timestamps import DateOption
 from nwx.values.urlkeys import urlkey
 

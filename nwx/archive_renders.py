@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nwx.answers.arguments import chosen, first_of
 from nwx.answers.tables import Rows
 from nwx.archive_work import ArchiveWork
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.errors import EngineError
+from nwx.values.arguments import chosen, first_of
 from nwx.values.timestamps import DateOption, date_bounds
 
 if TYPE_CHECKING:  # a program loads the areas that it uses

@@ -8,11 +8,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from nwx.answers.arguments import check_built
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.engine.access.rules import EVERYBODY, Role, Viewer
 from nwx.engine.base import open_engine
 from nwx.settings import Settings
+from nwx.values.arguments import check_built
 from nwx.values.timestamps import DateOption, date_bounds
 
 if TYPE_CHECKING:  # a program loads the areas that it uses
@@ -156,11 +156,11 @@ class ArchiveWork:
         """
         from nwx.bulk.pool import hidden_main_module
         from nwx.dedup.exclusion_lists import ExclusionList
-        from nwx.importing import ImportOptions, import_files, report_of_errors
+        from nwx.importing import import_files, import_options, report_of_errors
         from nwx.model import ReadError
         from nwx.warc.sources import expand
 
-        wanted = ImportOptions(collection=collection, **options)
+        wanted = import_options(collection, options)
         sources = list(expand(paths_of(files), paths_of(manifests)))
         missing = [source for source in sources if isinstance(source, ReadError)]
         if len(missing) == len(sources):  # then no archive is made

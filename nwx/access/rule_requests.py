@@ -22,6 +22,7 @@ from nwx.engine.access.decisions import AskedCapture, Decision
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
+from nwx.values.arguments import chosen
 from nwx.values.timestamps import to_timestamp
 
 __all__ = [
@@ -62,7 +63,7 @@ def asked_rule(
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
         raise UsageError.translated("name what the rule applies to; * is all captures")
-    return AccessRule("", Action(action), between(scope, from_, to), reason=reason, **given)
+    return AccessRule("", chosen(Action, action), between(scope, from_, to), reason=reason, **given)
 
 
 def removed_rules(engine: Engine, ids: Iterable[str], by: str) -> tuple[int, list[str]]:

@@ -12,6 +12,7 @@ from nwx.answers.tables import html_table
 from nwx.errors import FormatError, SourceError, UrlError
 from nwx.model import Capture, ReadError
 from nwx.quality.stored_blocks import block_of_capture
+from nwx.values.arguments import check_arguments
 from nwx.values.digests import is_payload
 from nwx.values.http import (
     NO_HEAD,
@@ -275,6 +276,7 @@ class ArchiveRecord:
         return read(self.block) if read and self.url[:4].lower() == "http" else NO_HEAD
 
 
+@check_arguments
 def archive_records(files: str | PathLike[str]) -> Iterator[ArchiveRecord]:
     """Stream the records of archive files: a file, folder, glob, address or WACZ.
 

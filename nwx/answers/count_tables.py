@@ -7,7 +7,6 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nwx.answers.arguments import first_of
 from nwx.answers.tables import ResultTable, Rows, bar_chart, frame_of, line_chart
 from nwx.engine.base import Engine
 from nwx.engine.document_index import Work, working
@@ -15,6 +14,7 @@ from nwx.facets.question import FacetAnswer, FacetRow, Feature, Features
 from nwx.links.archive_links import ArchiveLinks, asked_place
 from nwx.model import Anchor, LinkCell, LinkCounts
 from nwx.searching.trends import TREND_COLUMNS, PeriodCounts, QueryTrend, Trends
+from nwx.values.arguments import first_of
 
 if TYPE_CHECKING:
     import polars as pl

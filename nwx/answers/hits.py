@@ -18,6 +18,7 @@ from nwx.query.fields import FILTERS
 from nwx.query.question import MAX_LIMIT, Question, answered_question
 from nwx.query.rankings import SearchBy
 from nwx.query.tree import FIRST_REDIRECT
+from nwx.values.arguments import check_arguments, first_of
 from nwx.values.records import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Hits(ResultTable[Hit]):
 
         return search_by_meaning(self._engine(), question, self._embedder)
 
+    @check_arguments
     def page(self, offset: int | None = None, limit: int | None = None) -> SearchResult:
         """Return a page of hits with totals and facets, by default the page of the question.
 
@@ -123,12 +125,13 @@ class Hits(ResultTable[Hit]):
                 break
         return found
 
+    @check_arguments
     def scroll(self, limit: int | None = None) -> Iterator[Hit]:
         """Stream every matching version, unordered and without snippets."""
         if self.question.by is not SearchBy.WORDS:
             raise UsageError("only searches by words can be streamed")
         asked = answered_question(self._asked, lambda: self._first.most_words)
-        return islice(self._engine().scroll(asked), limit)
+        return first_of(self._engine().scroll(asked), limit)
 
     @cached_property
     def facets(self) -> Mapping[str, tuple[FacetValue, ...]]:
@@ -137,6 +140,7 @@ class Hits(ResultTable[Hit]):
         found = self._found(replace(self._asked, facets=names, limit=0)).facets
         return {name: found[FILTERS[name]] for name in FILTERS if FILTERS[name] in found}
 
+    @check_arguments
     def explain(self, limit: int = 10) -> list[str]:
         """Return explanations of the scores of the first hits, one line each."""
         from nwx.searching.answers import score_words

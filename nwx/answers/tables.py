@@ -22,9 +22,9 @@ from typing import (
     overload,
 )
 
-from nwx.answers.arguments import first_of
 from nwx.bulk.whole_files import whole_file
 from nwx.errors import UsageError
+from nwx.values.arguments import check_arguments, first_of
 from nwx.values.records import BYTE_ORDER_MARK, csv_lines
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ class ResultTable(ABC, Generic[_T]):
         texts = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
         return found if frame.height else found.astype(dict.fromkeys(texts, "object"))
 
+    @check_arguments
     def to_csv(self, path: str | PathLike[str], *, excel: bool = False) -> int:
         """Write all rows to a CSV file, safe to open in a spreadsheet; return their number.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.dedup.policies import Keep, Key, Revisits
+from nwx.values.arguments import check_arguments, chosen
 
 if TYPE_CHECKING:
     from nwx.dedup.tasks import DedupReport
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 
 
+@check_arguments
 def dedup_cdx(
     files: _Paths,
     out: str | PathLike[str],
@@ -44,12 +46,12 @@ def dedup_cdx(
     from nwx.dedup.duplicates import find_duplicates
 
     selection = CaptureFilter(
-        Key(key),
-        Keep(keep),
+        chosen(Key, key),
+        chosen(Keep, keep),
         min_size,
         tuple(one.lower() for one in mime),
         tuple(one.lower() for one in not_mime),
-        Revisits(revisits),
+        chosen(Revisits, revisits),
     )
     sources = [CdxSource(file) for file in _paths(files)]
     sources += [CdxSource(file, held=True) for file in _paths(against)]

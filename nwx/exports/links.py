@@ -16,6 +16,7 @@ from lxml import etree
 from nwx.bulk.progress import ShowProgress, WorkProgress, no_progress
 from nwx.bulk.whole_files import parquet_bytes, whole_file, whole_folder
 from nwx.engine.base import Engine
+from nwx.errors import UsageError
 from nwx.links.archive_links import ALL_LINKS, ArchiveLinks
 from nwx.links.host_graph import Centrality, HostGraph, centrality, domain_graph, reversed_host
 from nwx.model import LinkCell
@@ -210,6 +211,8 @@ def export_links(
     The folder appears when it is complete. Raises SourceError if it exists already or cannot be
     written, EngineError if links were never inverted.
     """
+    if unknown := set(formats) - set(LINK_FORMATS):
+        raise UsageError(f"there is no format {min(unknown)!r}; use {', '.join(LINK_FORMATS)}")
     began = time.monotonic()
     links = ArchiveLinks(engine)
     with whole_folder(folder) as new:

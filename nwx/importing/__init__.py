@@ -6,7 +6,7 @@
 
 from nwx.importing.importer import ListenerOfPages, import_files
 from nwx.importing.messages import Outcome
-from nwx.importing.options import ExclusionReport, ImportOptions, report_exclusion
+from nwx.importing.options import ExclusionReport, ImportOptions, import_options, report_exclusion
 from nwx.importing.readers import warm_up
 from nwx.importing.report import ImportReport, import_report_json, report_of_errors
 from nwx.model import PARSERS
@@ -19,6 +19,7 @@ __all__ = [
     "ListenerOfPages",
     "Outcome",
     "import_files",
+    "import_options",
     "import_report_json",
     "report_exclusion",
     "report_of_errors",

@@ -1,7 +1,7 @@
 """The options of an import, and the report on its exclusion lists."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from nwx.engine.base import Engine
 from nwx.errors import DigestError, UrlError, UsageError
 from nwx.keys import check_collection, document_id, document_key
 from nwx.model import DEFAULT_COLLECTION, PARSERS, Extract
+from nwx.values.arguments import check_arguments
 from nwx.values.digests import normal_digest
 from nwx.values.timestamps import normal_timestamp
 from nwx.values.urls import clean_url
@@ -69,6 +70,14 @@ class ImportOptions:
     def processes(self) -> int:
         """The number of files to read at once: `jobs`, or the cores available to this process."""
         return self.jobs or processors()
+
+
+def import_options(collection: str, options: Mapping[str, Any]) -> ImportOptions:
+    """Return the options of an import; raises UsageError on an unknown one, or a wrong type."""
+    known = [one.name for one in fields(ImportOptions)]
+    if unknown := set(options) - set(known):
+        raise UsageError(f"there is no option {min(unknown)!r}; use {', '.join(known)}")
+    return check_arguments(ImportOptions)(collection=collection, **options)
 
 
 def kept_digests(engine: Engine, options: ImportOptions) -> ImportOptions:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.data_classes import dataclass
+from nwx.values.arguments import check_arguments
 
 if TYPE_CHECKING:
     from nwx.zipnum.builds import ClusterBuildReport
@@ -30,6 +31,7 @@ class ClusterBuildOptions:
     summary: bool = False
 
 
+@check_arguments
 def build(
     folder: str | PathLike[str],
     files: Iterable[str | PathLike[str]],

@@ -384,6 +384,17 @@ def test_numbers_of_other_libraries_are_numbers(archive: Archive) -> None:
         (lambda archive: archive.links("x.example", year="abc"), "year is 'abc'; it must be a"),
         (lambda archive: archive.similar_pictures(-1), "hash is -1; it must be a whole number"),
         (lambda archive: archive.captures(filter=[1]), r"filter is \[1\]; it must be a text or"),
+        (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
+        (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
+        (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
+        (lambda archive: archive.add_rule("hide", "*"), "there is no 'hide'; choose one of allow"),
+        (lambda archive: archive.export_links("l", formats=["x"]), "there is no format 'x'"),
+        (lambda archive: archive.import_("x", jobs="a"), "jobs is 'a'; it must be a whole number"),
+        (lambda archive: archive.import_("x", job=1), "there is no option 'job'; use collection"),
+        (lambda _: nwx.open("x", prefix=5), "prefix is 5; it must be a text"),
+        (lambda _: nwx.records(5), "files is 5; it must be a text or a path"),
+        (lambda _: nwx.dedup_cdx("x", "y", key="x"), "there is no 'x'; choose one of url"),
+        (lambda _: nwx.zipnum.build(5, ["a"]), "folder is 5; it must be a text or a path"),
     ],
 )
 def test_wrong_arguments_are_refused(

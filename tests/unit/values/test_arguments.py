@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nwx.answers.arguments import OptionValues, check_argument_types
 from nwx.errors import UsageError
+from nwx.values.arguments import OptionValues, check_method_arguments
 
 
 class _Base:
@@ -18,7 +18,7 @@ class _Base:
         return name
 
 
-@check_argument_types
+@check_method_arguments
 class _Checked(_Base):
     def ask(
         self,

@@ -7,12 +7,12 @@ from functools import cache, wraps
 from itertools import islice
 from os import PathLike
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
 from nwx.errors import UsageError
 
 _Class = TypeVar("_Class", bound=type)
-_Method = Callable[..., Any]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _UNIONS, _LISTS = (UnionType, Union), (Sequence, Iterable, Collection)
 _NUMBERS = {int: "__index__", float: "__float__"}
@@ -36,37 +36,39 @@ OptionValues = str | int | Sequence[str | int]
 _ESCAPED_COMMA = "\\,"
 
 
-def check_argument_types(checked: _Class) -> _Class:
-    """Make the public methods of a class raise UsageError on arguments of a wrong type.
-
-    Checked are texts, numbers and paths, and lists and mappings of them, by the annotations of the
-    methods, inherited ones included. Dates check themselves (`date_text`).
-    """
+def check_method_arguments(checked: _Class) -> _Class:
+    """Make the public methods of a class check their arguments, inherited methods included."""
     for name, method in inspect.getmembers(checked, inspect.isfunction):
         if not name.startswith("_"):
-            setattr(checked, name, _checking(method))
+            setattr(checked, name, check_arguments(method))
     return checked
 
 
-def _checking(method: _Method) -> _Method:
-    @wraps(method)
-    def checking(self: object, *values: object, **named: object) -> Any:
-        positions, kinds = _kinds(method)
-        given = dict(zip(positions, values, strict=False))  # the method refuses others
+def check_arguments(function: _Function) -> _Function:
+    """Make a function raise UsageError on arguments of a wrong type.
+
+    Checked are texts, numbers and paths, and lists and mappings of them, by the annotations of the
+    function. Dates check themselves (`date_text`).
+    """
+
+    @wraps(function)
+    def checking(*values: object, **named: object) -> Any:
+        positions, kinds = _kinds(function)
+        given = dict(zip(positions, values, strict=False))  # the function refuses others
         for name, value in (given | named).items():
             kind = kinds.get(name, kinds.get(_OTHERS, Any))
             if not _fits(value, kind):
                 shown = repr(value)[:_MOST_SHOWN]
                 raise UsageError(f"{name} is {shown}; it must be {' or '.join(_words(kind))}")
-        return method(self, *values, **named)
+        return function(*values, **named)
 
-    return checking
+    return cast("_Function", checking)
 
 
 @cache
-def _kinds(method: _Method) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-    """Return the positional parameters of a method, and the annotations of all."""
-    _, *parameters = inspect.signature(method).parameters.values()
+def _kinds(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """Return the positional parameters of a function, and the annotations of all."""
+    parameters = inspect.signature(function).parameters.values()
     return tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD), {
         _OTHERS if one.kind is one.VAR_KEYWORD else one.name: one.annotation for one in parameters
     }
