@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -212,18 +212,23 @@ def distinctive_words(
 
     asked = replace(question, collapse=Collapse.NONE, facets=(), snippets=False, offset=0)
     every, found = engine.totals([Question(), asked])
-    counts: Counter[str] = Counter()
-    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    forms: Counter[tuple[str, str]] = Counter()
+    only_in_urls: Counter[str] = Counter()
     read = 0
     for text, url, language in _texts(engine, asked, found):
         current_work().check()
         read += 1
         words_here = written_words(text[:_MOST_CHARACTERS], language)
-        for word in filter(_WORD.fullmatch, words_here):
-            written[word][words_here[word]] += 1
-        counts.update({*filter(_WORD.fullmatch, words_here), *tokens(url)})
-    for word in counts.keys() - written.keys():
-        del counts[word]
+        forms.update(words_here.items())
+        only_in_urls.update({*tokens(url)} - words_here.keys())
+    counts: Counter[str] = Counter()
+    written: dict[str, tuple[int, str]] = {}
+    for (word, form), number in forms.items():
+        if _WORD.fullmatch(word):
+            counts[word] += number
+            written[word] = max(written.get(word, (0, "")), (number, form))
+    for word in counts:
+        counts[word] += only_in_urls[word]
     # Frequent words first: the counts of rare words are not significant.
     likely = [pair for pair in counts.most_common(_CANDIDATES) if pair[1] >= _LEAST_DOCUMENTS]
     current_work().check()
@@ -232,8 +237,7 @@ def distinctive_words(
     for (word, here), total in zip(likely, totals, strict=True):
         score = log_likelihood(here, read, everywhere := max(here, total), every)
         if score > 0:
-            form = max(written[word], key=lambda one: (written[word][one], one))
-            words.append(DistinctiveWord(form, here, everywhere, round(score, 2)))
+            words.append(DistinctiveWord(written[word][1], here, everywhere, round(score, 2)))
     words.sort(key=lambda one: (-one.score, one.word))
     return DistinctiveWords(found, read, every, tuple(words[:most]))
 
