@@ -127,7 +127,7 @@ def load_rules(
 
     With `collection`, each applies to that collection only.
     """
-    read = list(rules_of_file(stream, reason, Action(action) if action else None))
+    read = list(rules_of_file(stream, reason, chosen(Action, action) if action else None))
     access = engine.access_index()
     known = {rule.id for rule in access.rules().rules}
     found = [one.rule for one in read if one.rule]

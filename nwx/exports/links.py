@@ -209,7 +209,7 @@ def export_links(
     """Write the links of a cell as of the last inversion, in some of LINK_FORMATS.
 
     The folder appears when it is complete. Raises SourceError if it exists already or cannot be
-    written, EngineError if links were never inverted.
+    written, EngineError if links were never inverted, UsageError on unknown formats.
     """
     if unknown := set(formats) - set(LINK_FORMATS):
         raise UsageError(f"there is no format {min(unknown)!r}; use {', '.join(LINK_FORMATS)}")

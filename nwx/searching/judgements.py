@@ -69,7 +69,7 @@ class JudgementIndex:
         """Store a ranking; weights not given have their defaults."""
         if name in BUILT_IN or not 0 < len(name) <= 80 or not name.isprintable():
             raise UsageError(f"{name[:80]!r} is not a valid ranking name; choose another name")
-        ranking = ranking_of(weights)
+        ranking = ranking_of(weights, name)
         entry = {"id": _id("ranking", name), "kind": "ranking", "name": name}
         self._store.put([entry | {"weights": json.dumps(ranking.weights())}])
         return ranking

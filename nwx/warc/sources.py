@@ -142,7 +142,8 @@ def _manifest(path: str) -> Iterator[str | ReadError]:
     try:
         text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError as error:
-        yield ReadError(path, None, "missing", f"the manifest {path} cannot be read: {error}")
+        reason = f"the manifest {path} cannot be read: {error.strerror}"
+        yield ReadError(path, None, "missing", reason)
         return
     entries = [line.strip() for line in text.splitlines()]
     entries = [entry for entry in entries if entry and not entry.startswith("#")]

@@ -172,6 +172,8 @@ def test_manifests_name_files(nwx: Nwx, warc: Path, tmp_path: Path) -> None:
     manifest.write_text(f"# a comment\n{warc}\n", encoding="utf-8")
     assert nwx("import", "--manifest", manifest, "--json").json["captures"] == 40
     assert nwx("import", f"@{manifest}", "--json").json["outcomes"] == {"skipped": 1}
+    unread = nwx("import", "--manifest", "unlisted", code=1).err
+    assert "the manifest unlisted cannot be read: No such file" in unread
 
 
 def test_collections_are_kept_apart(nwx: Nwx, warc: Path) -> None:

@@ -10,7 +10,8 @@ from tests.warc_records import write_records
 def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
     path = write_records(tmp_path / "a.warc.gz", [*page_records(), *image_records()])
     nwx("import", path, "--quiet")
-    assert "nwx build-pictures" in nwx("pictures").out
+    for options in ((), ("--json",), ("--similar", path)):
+        assert "run `nwx build-pictures` first" in nwx("pictures", *options, code=1).err
     report = nwx("build-pictures", "--workers", "2", "--json").json
     assert (report["pictures"], report["pages"], report["unreadable"]) == (4, 3, 1)
     assert report["problems"] == []  # they would name files, which may be hidden
@@ -28,7 +29,8 @@ def test_pictures_are_built_and_found(nwx: Nwx, tmp_path: Path) -> None:
     assert {one["url"] for one in like["pictures"]} == {SHIP, COPY}
     assert "is not a field" in nwx("pictures", "nothing:x", code=2).err
     nwx("pictures", "x", "--similar", image, code=2)
-    nwx("pictures", "--similar", tmp_path / "none.jpg", code=1)
+    lost = nwx("pictures", "--similar", tmp_path / "none.jpg", code=1).err
+    assert lost == f"nwx: {tmp_path / 'none.jpg'} cannot be read: No such file or directory\n"
     with image.open("ab") as file:
         file.truncate((64 << 20) + 1)
     assert "more than 67,108,864 bytes" in nwx("pictures", "--similar", image, code=2).err

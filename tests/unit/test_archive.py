@@ -230,6 +230,12 @@ def test_exports(archive: Archive, tmp_path: Path) -> None:
     assert archive.export_warc(tmp_path / "out.warc.gz", "harbour").captures > 0
 
 
+def test_a_stored_ranking_has_its_name(tmp_path: Path) -> None:
+    with nwx.open(tmp_path / "archive") as archive:
+        archive.create()
+        assert archive.save_ranking("titles", title=6.0).name == "titles"
+
+
 def test_wrong_use_names_the_choices(archive: Archive) -> None:
     with pytest.raises(nwx.UsageError, match="relevance"):
         archive.search("x", sort="best")
@@ -387,7 +393,6 @@ def test_numbers_of_other_libraries_are_numbers(archive: Archive) -> None:
         (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
         (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
         (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
-        (lambda archive: archive.add_rule("hide", "*"), "there is no 'hide'; choose one of allow"),
         (lambda archive: archive.export_links("l", formats=["x"]), "there is no format 'x'"),
         (lambda archive: archive.import_("x", jobs="a"), "jobs is 'a'; it must be a whole number"),
         (lambda archive: archive.import_("x", job=1), "there is no option 'job'; use collection"),

@@ -19,7 +19,7 @@ from nwx.cli.quality.check_playback import (
     playback_option,
     playback_target,
 )
-from nwx.errors import UsageError
+from nwx.errors import NotBuiltError, UsageError
 from nwx.model import STANDARD_INPUT
 from nwx.settings import Settings
 
@@ -237,6 +237,8 @@ def pictures_command(
     if similar is not None and any(asked.values()):
         raise UsageError("--similar cannot be combined with a query, filters or --offset")
     with opened_archive(settings) as archive:
+        if not archive.is_built("pictures"):
+            raise NotBuiltError("there is no index of pictures; run `nwx build-pictures` first")
         if similar is None:
             _print_found(archive, asked | {"limit": limit}, as_json=as_json)
             return
@@ -261,9 +263,6 @@ def _print_found(archive: "Archive", asked: dict[str, Any], *, as_json: bool) ->
     result = archive.search_pictures(PictureQuestion(**asked | {"size": size, "box": box}))
     if as_json:
         print_json(asdict(pictures_answer(result)))
-        return
-    if not archive.is_built("pictures"):
-        click.echo("there is no index of pictures; run `nwx build-pictures`")
         return
     click.echo(counted(result.total.value, "picture"))
     for picture, shown in result.pictures:
