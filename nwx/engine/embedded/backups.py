@@ -23,7 +23,7 @@ from nwx.bulk.whole_files import file_checksum, unfinished_path, whole_folder
 from nwx.engine.capabilities import Backups, Verify
 from nwx.engine.embedded.database import COLUMNS_SUM, count_rows
 from nwx.engine.embedded.date_folders import locked
-from nwx.engine.embedded.folder import Folder
+from nwx.engine.embedded.folder import Folder, damaged
 from nwx.engine.embedded.folder_damage import segment_files
 from nwx.engine.embedded.text_writer import META, sync
 from nwx.engine.embedded.writer import finish_replacing
@@ -124,6 +124,8 @@ class _Copy:
     def run(self, progress: ShowProgress) -> None:
         while not self._is_taken():
             pass
+        if Path(self._source.database.name) not in self._databases:
+            raise damaged(self._source.database, "missing, or not an SQLite database")
         copies = self._take_triples()
         total, done = len(self._databases) + len(self._files), 0
         for name, db in self._databases.items():

@@ -270,5 +270,16 @@ def test_what_cannot_be_done_is_said(whole: Path, tmp_path: Path) -> None:
     assert backups.names() == ["20000101-000000-000"]
 
 
+def test_a_backup_without_its_database_is_not_restored(whole: Path, tmp_path: Path) -> None:
+    made = backed_up(whole, tmp_path / "backups")
+    database = made / "archive.sqlite"
+    database.write_bytes(b"damage" + database.read_bytes()[6:])
+    for restored in (tmp_path / "damaged", tmp_path / "missing"):
+        with pytest.raises(EngineError, match=r"archive\.sqlite is damaged"):
+            nwx.open(restored).restore(made)
+        assert not restored.exists()
+        database.unlink(missing_ok=True)
+
+
 def _refuse(_: str) -> None:
     raise EngineError("it is wrong")
