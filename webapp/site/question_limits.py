@@ -72,8 +72,8 @@ class QuestionPool:
             try:
                 return future.result(_LOOK_SECONDS)
             except NotYet:
-                if future.done():
-                    raise  # the question's own error
+                if future.done():  # by its own TimeoutError, or just after the wait
+                    return future.result()
             if not is_wanted():
                 work.cancel()
                 raise QuestionTimeoutError("the client no longer waits for the answer")

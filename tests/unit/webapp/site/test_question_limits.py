@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import pytest
 from flask import Flask
@@ -110,6 +111,21 @@ def test_a_question_that_nobody_waits_for_is_cancelled() -> None:
     with pytest.raises(QuestionTimeoutError, match="no longer waits"):
         pool.answer(endless, is_wanted=lambda: False)
     assert stopped.wait(60)
+    pool.close()
+
+
+def test_an_answer_just_after_a_wait_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = Future.result
+
+    def late(future: "Future[int]", timeout: float | None = None) -> int:
+        found = result(future)
+        if timeout is not None:
+            raise TimeoutError
+        return found
+
+    monkeypatch.setattr(Future, "result", late)
+    pool = QuestionPool(1, 60)
+    assert pool.answer(lambda: 7) == 7
     pool.close()
 
 
