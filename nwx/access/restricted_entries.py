@@ -65,6 +65,9 @@ class VisibleEntries(ABC):
 class VisibleJudgements(VisibleEntries):
     """Rankings, queries to judge, and judgements of URLs that are not hidden."""
 
+    def refusal(self) -> NwxError:
+        return WithheldError.translated("only users who see the whole archive can judge results")
+
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         judged = {one["url"] for one in entries if "url" in one}
         hidden = self._restricted.hidden_urls(judged)
@@ -75,6 +78,9 @@ class VisibleJudgements(VisibleEntries):
 
 class VisibleWatches(VisibleJudgements):
     """The watched sites that are not hidden, without webhooks and what hidden pages may change."""
+
+    def refusal(self) -> NwxError:
+        return WithheldError.translated("only users who see the whole archive can watch sites")
 
     def shown(self, entries: Sequence[IndexEntry]) -> Iterator[IndexEntry]:
         for one in super().shown(entries):

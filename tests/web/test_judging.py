@@ -8,6 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from nwx.archive import Archive
+from nwx.engine.access.rules import AccessRule, Action, Scope
 from nwx.engine.embedded import EmbeddedEngine
 from tests.conformance.archive import batch, page
 from webapp.application import create_app
@@ -71,3 +72,16 @@ def test_results_with_the_same_text_are_folded(client: FlaskClient, engine: Embe
     first, *others = client.get("/api/search?q=torch").json["hits"]
     assert {one["copy_of"] for one in others} == {first["id"]}
     assert client.get("/search?q=torch&collapse=none").text.count("hit-title") == 3
+
+
+def test_the_token_alone_does_not_judge_an_archive_with_access_rules(
+    client: FlaskClient, engine: EmbeddedEngine
+) -> None:
+    Archive.over(engine).judge_queries(["lamp"])
+    engine.access_index().put([AccessRule("", Action.BLOCK, Scope(prefix="org,other)/"))], "ada")
+    url = "http://example.org/0"
+    form = {"query": "lamp", "judge": "ann", "url": url, "grade": "3", "token": TOKEN}
+    for address, fields in (("/judge", form), ("/changes", {"site": "a.test", "token": TOKEN})):
+        refused = client.post(address, data=fields)
+        assert refused.status_code == 403
+        assert "only users who see the whole archive" in refused.text
