@@ -4,6 +4,7 @@ import ctypes
 import gc
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -48,6 +49,16 @@ print(held() - before < 8 << 20)
 """
 
 
+@pytest.fixture
+def _usual_thresholds() -> Iterator[None]:
+    """Python's thresholds: importing the commands has changed them in this process."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("_usual_thresholds")
 def test_the_thresholds_of_before_come_back() -> None:
     before = gc.get_threshold()
     with pytest.raises(ValueError, match="no"), rare_collections():
@@ -56,6 +67,7 @@ def test_the_thresholds_of_before_come_back() -> None:
     assert gc.get_threshold() == before
 
 
+@pytest.mark.usefixtures("_usual_thresholds")
 def test_they_come_back_when_the_last_of_several_threads_has_ended() -> None:
     before = gc.get_threshold()
     first, second = ExitStack(), ExitStack()
