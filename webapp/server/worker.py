@@ -267,7 +267,8 @@ def serve_order(channel: socket.socket, order: WorkerOrder) -> None:
         try:
             opened = order.maker.open(stack)
         except NwxError as error:
-            channel.sendall(FAILED + pickle.dumps(error))
+            with suppress(BrokenPipeError):  # another worker failed first, and the parent has ended
+                channel.sendall(FAILED + pickle.dumps(error))
             return
         server = HttpServer(
             opened.application,
