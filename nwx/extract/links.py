@@ -16,18 +16,16 @@ _LONGEST_SRCSET = 100_000  # characters; it may hold images as data
 _ABSOLUTE = re.compile(r"(?:https?|ftp)://[^\s/?#]", re.I)
 # References resolved by prefixing the origin or folder: absolute URLs, paths,
 # names in the parent folder, and names; plain characters only.
+_WEB_ADDRESS = r"((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900}+)"
+_PATH = r"(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900}+)?+)"
+_FRAGMENT = "(?:#[!-~]*+)?+"
 _PLAIN = re.compile(
-    r"(?:((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900})"
-    r"|(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900})?)"
+    rf"(?:{_WEB_ADDRESS}|{_PATH}"
     r"|(?:\.\./([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))"
-    r"|([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{0,3900}))(?:#[!-~]*)?"
+    rf"|([0-9A-Za-z_%~-][!\"$-9;-Z^-~]{{0,3900}})){_FRAGMENT}"
 )
 # The two most common of these forms, each reference a line.
-_PLAIN_LINES = re.compile(
-    r"^(?:((?:https?|ftp)://[0-9A-Za-z_%.-][!\"$-Z^-~]{0,7900}+)"
-    r"|(/(?:[!\"$-.0-Z^-~][!\"$-Z^-~]{0,3900}+)?+))(?:#[!-~]*+)?+$|^.*$",
-    re.M,
-)
+_PLAIN_LINES = re.compile(rf"^(?:{_WEB_ADDRESS}|{_PATH}){_FRAGMENT}$|^.*$", re.M)
 _TOGETHER = 1_000  # references that are resolved at once
 _NO_HOST = re.compile(r"[a-z]+:/*", re.I)
 _LINE_BREAKS = re.compile(r"[\t\r\n]")
