@@ -3,7 +3,7 @@
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -378,35 +378,6 @@ def test_numbers_of_other_libraries_are_numbers(archive: Archive) -> None:
     assert len(archive.search("lamp", year=year)) == len(archive.search("lamp", year=int(year)))
     assert archive.facets(where={"year": year}).total.captures == (years == year).sum()
     assert len(archive.pictures(limit=years[0] - years[0] + 2)) == 2
-
-
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda archive: archive.search(5), "query is 5; it must be a text"),
-        (lambda archive: archive.pictures(colour="blu"), "there is no colour 'blu'; use black"),
-        (lambda archive: archive.pictures(year="abc"), "'abc' is not a year; write four digits"),
-        (lambda archive: archive.pictures(offset=-1), "both are 0 or more"),
-        (lambda archive: archive.links("x.example", year="abc"), "year is 'abc'; it must be a"),
-        (lambda archive: archive.similar_pictures(-1), "hash is -1; it must be a whole number"),
-        (lambda archive: archive.captures(filter=[1]), r"filter is \[1\]; it must be a text or"),
-        (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
-        (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
-        (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
-        (lambda archive: archive.export_links("l", formats=["x"]), "there is no format 'x'"),
-        (lambda archive: archive.import_("x", jobs="a"), "jobs is 'a'; it must be a whole number"),
-        (lambda archive: archive.import_("x", job=1), "there is no option 'job'; use collection"),
-        (lambda _: nwx.open("x", prefix=5), "prefix is 5; it must be a text"),
-        (lambda _: nwx.records(5), "files is 5; it must be a text or a path"),
-        (lambda _: nwx.dedup_cdx("x", "y", key="x"), "there is no 'x'; choose one of url"),
-        (lambda _: nwx.zipnum.build(5, ["a"]), "folder is 5; it must be a text or a path"),
-    ],
-)
-def test_wrong_arguments_are_refused(
-    archive: Archive, ask: Callable[[Archive], object], message: str
-) -> None:
-    with pytest.raises(nwx.NwxError, match=message):
-        ask(archive)
 
 
 def test_a_column_is_named_once(archive: Archive) -> None:

@@ -1,6 +1,6 @@
 """Arguments of wrong types are refused with what is allowed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nwx
+from nwx.archive import Archive
+from nwx.engine.base import open_engine
 from nwx.errors import UsageError
+from nwx.settings import Settings
 from nwx.values.arguments import OptionValues, check_method_arguments
 
 
@@ -90,3 +94,34 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         _Checked().inherited(**nothing)
     with pytest.raises(TypeError, match="takes from 1 to 2 positional"):
         _Checked().ask("a", *["b"])
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda archive: archive.search(5), "query is 5; it must be a text"),
+        (lambda archive: archive.pictures(colour="blu"), "there is no colour 'blu'; use black"),
+        (lambda archive: archive.pictures(year="abc"), "'abc' is not a year; write four digits"),
+        (lambda archive: archive.pictures(offset=-1), "both are 0 or more"),
+        (lambda archive: archive.links("x.example", year="abc"), "year is 'abc'; it must be a"),
+        (lambda archive: archive.similar_pictures(-1), "hash is -1; it must be a whole number"),
+        (lambda archive: archive.captures(filter=[1]), r"filter is \[1\]; it must be a text or"),
+        (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
+        (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
+        (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
+        (lambda archive: archive.export_links("l", formats=["x"]), "there is no format 'x'"),
+        (lambda archive: archive.import_("x", jobs="a"), "jobs is 'a'; it must be a whole number"),
+        (lambda archive: archive.import_("x", job=1), "there is no option 'job'; use collection"),
+        (lambda _: nwx.open("x", prefix=5), "prefix is 5; it must be a text"),
+        (lambda _: nwx.records(5), "files is 5; it must be a text or a path"),
+        (lambda _: nwx.dedup_cdx("x", "y", key="x"), "there is no 'x'; choose one of url"),
+        (lambda _: nwx.zipnum.build(5, ["a"]), "folder is 5; it must be a text or a path"),
+    ],
+)
+def test_the_public_api_refuses_wrong_arguments(
+    ask: Callable[[Archive], object], message: str, tmp_path: Path
+) -> None:
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.create()
+    with nwx.open(tmp_path / "archive") as archive, pytest.raises(nwx.NwxError, match=message):
+        ask(archive)
