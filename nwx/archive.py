@@ -77,7 +77,7 @@ def open(
 def named_viewer(viewer: Viewer | str) -> Viewer:
     """Return a viewer as given, or one with the role of that name."""
     if isinstance(viewer, Viewer):
-        return viewer
+        return Viewer(viewer.address, viewer.user, chosen(Role, viewer.role))
     return Viewer(role=chosen(Role, viewer))
 
 
@@ -164,7 +164,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
 
         Without a pattern, returns all captures. `collapse` keeps one of consecutive captures with
         equal values of a field (`urlkey`, `digest`, `timestamp:4`). `filter` has the syntax of
-        pywb's CDX server: `mime:pdf`, `=status:200`, `!~url:.*login`.
+        pywb's CDX server: `mime:pdf`, `=status:200`, `!~url:.*login`; the field is required.
         """
         from nwx.answers.capture_table import TABLE_COLUMNS, Captures
 

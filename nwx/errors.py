@@ -118,8 +118,7 @@ class InsteadOf:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, self.errors):
-            reason = getattr(error, "strerror", None) or error
-            raise self.kind(f"{self.what}: {reason}") from error
+            raise self.kind(f"{self.what}: {system_reason(error)}") from error
 
 
 class UsageError(NwxError):
@@ -306,7 +305,20 @@ def _value(value: object) -> str | int | float | ErrorText:
         return value.text
     if isinstance(value, (ErrorText, int, float)):
         return value
-    return str(value)
+    return str(system_reason(value) if isinstance(value, OSError) else value)
+
+
+def system_reason(error: BaseException) -> object:
+    """Return what the system says about an OSError, without number and path; others unchanged.
+
+    Libraries for HTTP wrap such errors several times: the first cause has the words.
+    """
+    if not isinstance(error, OSError):
+        return error
+    root: BaseException = error
+    while not getattr(root, "strerror", None) and (cause := root.__cause__ or root.__context__):
+        root = cause
+    return getattr(root, "strerror", None) or str(root) or error
 
 
 def _english(value: str | float | ErrorText) -> str:

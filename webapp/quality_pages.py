@@ -35,7 +35,7 @@ from nwx.quality.stored_renders import read_placed_render
 from nwx.values.records import csv_lines
 from nwx.values.render_names import FaultKind, RenderKind
 from webapp import quality_labels
-from webapp.crawls.editor import check_sender, is_writable
+from webapp.crawls.editor import can_judge, check_sender
 from webapp.login_page import needs_role
 from webapp.site import parameters
 from webapp.site.context import archive, service
@@ -321,7 +321,7 @@ def show_next() -> ResponseReturnValue:
         reviewer=reviewer,
         skip=skip,
         saved="saved" in given,
-        writable=is_writable(),
+        writable=can_judge(),
     )
 
 

@@ -77,7 +77,7 @@ class AccountFile:
             raise SourceError.translated(
                 "%(path)s cannot be used: %(reason)s",
                 path=self.path,
-                reason=error.strerror or error,
+                reason=error,
             ) from error
         if mode & stat.S_IRWXO:
             raise SourceError.translated(

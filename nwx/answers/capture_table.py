@@ -67,6 +67,10 @@ class Captures(ResultTable[CdxRow]):
         return Captures, self._asked
 
     def _question(self, parameters: Sequence[tuple[str, str]]) -> "CdxQuery":
+        # A CDX server looks for a text without a field in whole lines: `status=200` is in none.
+        for name, value in parameters:
+            if name == "filter" and ":" not in value:
+                raise UsageError(f"filter is {value!r}; write [!][=~]FIELD:TEXT")
         named = [*parameters, ("output", "cdx"), ("digest", "bare")]
         if not any(name == "url" for name, _ in parameters):
             named.append(("url", "*"))

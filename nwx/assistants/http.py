@@ -62,10 +62,8 @@ def read_tokens(path: Path | None) -> dict[str, str]:
     """
     if path is None:
         return {secrets.token_urlsafe(32): ""}
-    try:
+    with SourceError.instead_of((OSError, UnicodeDecodeError), f"{path} cannot be read"):
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"cannot read {path}: {error}") from error
     tokens = {}
     for number, line in enumerate(lines, 1):
         *user, token = line.split() or [""]

@@ -197,7 +197,7 @@ def writing(path: Path) -> Iterator[None]:
             "%(path)s cannot be written: %(reason)s; make room, or name another folder "
             "for temporary files",
             path=path,
-            reason=error.strerror or error,
+            reason=error,
         ) from error
 
 
@@ -232,9 +232,7 @@ def done_once(report: Path, work: Callable[[], Any]) -> Any:
 
 
 def _unwritable(path: Path, error: OSError) -> SourceError:
-    return SourceError.translated(
-        "%(path)s cannot be written: %(reason)s", path=path, reason=error.strerror or error
-    )
+    return SourceError.translated("%(path)s cannot be written: %(reason)s", path=path, reason=error)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from nwx.cdxserver.write_batches import (
 from nwx.engine.base import Engine
 from nwx.engine.capture_index import CdxSpan
 from nwx.engine.indices.change_log import Alias, Aliases
-from nwx.errors import CdxError, FormatError, NwxError, SourceError, UsageError
+from nwx.errors import CdxError, FormatError, NwxError, SourceError, UsageError, system_reason
 from nwx.keys import check_collection, id_of_capture
 from nwx.model import Capture
 
@@ -286,7 +286,7 @@ class Follower:
                 response.raw.auto_close = False
                 yield response
         except (requests.RequestException, HTTPError, OSError, FormatError) as error:
-            raise SourceError(f"{type(error).__name__}: {error}") from error
+            raise SourceError(f"{type(error).__name__}: {system_reason(error)}") from error
 
     def _stored_state(self) -> FollowerState:
         stored = self._log.state(self._name)

@@ -58,6 +58,7 @@ class Loaded:
         """Add the counts and errors of another file."""
         for one in fields(self):
             setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        del self.errors[_ERRORS_KEPT:]
 
     @property
     def useful(self) -> bool:

@@ -10,7 +10,7 @@ from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.whole_files import file_checksum
 from nwx.data_classes import dataclass
 from nwx.engine.indices.declarations import INDICES
-from nwx.errors import EngineError, UsageError
+from nwx.errors import EngineError, UsageError, system_reason
 from nwx.model import IndexName, SourceFile
 from nwx.settings import Settings
 
@@ -207,9 +207,8 @@ def blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:
         yield from _blob_damage(store, index)
     except (EngineError, OSError) as error:
         if store.version() == version:  # else another build has replaced it meanwhile
-            yield Damage(
-                index, str(store.folder), f"cannot be read ({error}); {INDICES[index].made_by}"
-            )
+            message = f"cannot be read ({system_reason(error)}); {INDICES[index].made_by}"
+            yield Damage(index, str(store.folder), message)
 
 
 def _blob_damage(store: "BlobStore", index: IndexName) -> Iterator[Damage]:

@@ -348,7 +348,7 @@ class BlobFolder(BlobStore):
             raise EngineError.translated(
                 "%(folder)s cannot be written (%(reason)s)",
                 folder=self.folder,
-                reason=error.strerror,
+                reason=error,
             ) from error
 
     def get(self, blobs: Mapping[str, int]) -> None:

@@ -20,7 +20,7 @@ from typing import IO
 from nwx.bulk import process_limits
 from nwx.bulk.child_processes import Death
 from nwx.data_classes import dataclass
-from nwx.errors import UsageError
+from nwx.errors import UsageError, system_reason
 from nwx.extract.page import MIB
 from nwx.extract.text import BLOCK, clean_blocks, clean_line, language_of, prose, signature_of
 from nwx.model import Extract
@@ -89,7 +89,7 @@ def extract_by_command(
     try:
         output, failure = _output_of(extractor, data, seconds, memory_bytes)
     except OSError as error:
-        return Extract(problems=(f"extractor: {name} cannot be run: {error}",))
+        return Extract(problems=(f"extractor: {name} cannot be run: {system_reason(error)}",))
     if failure:
         return Extract(problems=(f"extractor: {name} {failure}",))
     return _text_of(output, name)

@@ -12,7 +12,7 @@ import polars as pl
 
 from nwx.bulk.arrays import Array, narrow, read_arrays, write_arrays
 from nwx.engine.facet_store import CAPTURE_ROW_FIELDS, FacetStore
-from nwx.errors import InsteadOf, SourceError
+from nwx.errors import InsteadOf, SourceError, system_reason
 from nwx.facets.codes import (
     CAPTURE_SCHEMA,
     LABEL_TABLES,
@@ -169,7 +169,8 @@ class ParquetSource:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise SourceError(f"{path} cannot be read ({error}); export again") from error
+            why = system_reason(error)
+            raise SourceError(f"{path} cannot be read ({why}); export again") from error
         return found
 
 

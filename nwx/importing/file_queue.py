@@ -170,10 +170,11 @@ _CHUNK_BYTES = 1 << 20
 def spooled(source: ArchiveSource, folder: Path, stopping: Callable[[], bool]) -> ArchiveSource:
     """Copy standard input to a file, which other processes can read, and read again."""
     copy = folder / "stdin"
-    try:
-        with source.open() as theirs, copy.open("wb") as ours:
-            while not stopping() and (chunk := theirs.read(_CHUNK_BYTES)):
-                ours.write(chunk)
-    except OSError as error:
-        raise SourceError(f"standard input cannot be saved in {copy}: {error}") from error
+    with (
+        SourceError.instead_of(OSError, f"standard input cannot be saved in {copy}"),
+        source.open() as theirs,
+        copy.open("wb") as ours,
+    ):
+        while not stopping() and (chunk := theirs.read(_CHUNK_BYTES)):
+            ours.write(chunk)
     return replace(source, path=str(copy), size=copy.stat().st_size)

@@ -18,7 +18,7 @@ from nwx.captures import PagePlace
 from nwx.engine.base import Engine, StagedBatch
 from nwx.engine.document_dates import join_dates, joining_dates
 from nwx.engine.entries import file_id
-from nwx.errors import EngineUnavailableError, NwxError
+from nwx.errors import EngineUnavailableError, NwxError, system_reason
 from nwx.importing.file_queue import FileQueue, Job, own_holder, spooled
 from nwx.importing.messages import Delivery, FilePart, Outcome, Verdict
 from nwx.importing.options import ImportOptions, kept_digests, kept_enrichers
@@ -219,7 +219,8 @@ class _Run:
                 # The fork server is gone, e.g. after a signal to the whole process group.
                 if self._stopping():
                     return
-                raise NwxError(f"no process can be started to read files: {error}") from error
+                why = system_reason(error)
+                raise NwxError(f"no process can be started to read files: {why}") from error
             self._busy.append(reader)
 
     def _give(self, reader: Reader, job: Job) -> None:

@@ -62,7 +62,7 @@ class ImportOptions:
         if self.parser not in PARSERS:
             raise UsageError(f"there is no parser {self.parser!r}; use {' or '.join(PARSERS)}")
         if self.digests not in (None, *KEPT_DIGESTS):
-            raise UsageError(f"--digests {self.digests}: choose {' or '.join(KEPT_DIGESTS)}")
+            raise UsageError(f"digests is {self.digests!r}; choose {' or '.join(KEPT_DIGESTS)}")
         if self.jobs < 0 or min(self.item_seconds, self.lease_seconds) <= 0:
             raise UsageError("jobs and time limits must be greater than 0")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nwx.errors import SourceError, UsageError
+from nwx.errors import SourceError, UsageError, system_reason
 
 _CONFIG = "config.yaml"
 _SHOWN = ("", "allow", "allow_ignore_embargo")
@@ -61,7 +61,7 @@ def _config(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, msgspec.DecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {str(error)[:500]}") from error
+        raise UsageError(f"{path} cannot be read: {str(system_reason(error))[:500]}") from error
     if not isinstance(found, Mapping):
         raise UsageError(f"{path} has no settings of pywb")
     return found

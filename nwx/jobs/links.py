@@ -115,11 +115,11 @@ def _local(path: str) -> Iterator[Path]:
         yield Path(path)
         return
     with NamedTemporaryFile(suffix=".parquet") as copy:
-        try:
-            with open_path(path) as stream:
-                shutil.copyfileobj(stream, copy, 1 << 20)
-        except (OSError, SourceError) as error:
-            raise UnreachableError(f"{path} cannot be read: {error}") from error
+        with (
+            UnreachableError.instead_of((OSError, SourceError), f"{path} cannot be read"),
+            open_path(path) as stream,
+        ):
+            shutil.copyfileobj(stream, copy, 1 << 20)
         copy.flush()
         yield Path(copy.name)
 

@@ -17,7 +17,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, batches
 from nwx.engine.base import Engine
 from nwx.engine.inlinks.counts import packed_texts
 from nwx.engine.inlinks.inlink_index import ID_BYTES
-from nwx.errors import ErrorText, SourceError
+from nwx.errors import ErrorText, SourceError, system_reason
 from nwx.keys import capture_key, document_id
 from nwx.links.parts import (
     CODED_KINDS,
@@ -150,7 +150,7 @@ class InvertedLinks:
         try:
             yield
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-            words = str(error).strip().splitlines()[:1] or [type(error).__name__]
+            words = str(system_reason(error)).strip().splitlines()[:1] or [type(error).__name__]
             raise SourceError.translated(
                 "%(path)s cannot be read: %(reason)s; %(advice)s",
                 path=self.folder / name,

@@ -18,18 +18,25 @@ from nwx.errors import SpecificationError, UrlError, UsageError
 from nwx.model import MAIN_DATES, Capture, Dates
 from nwx.steering.specifications.specification_files import read_specification, write_specification
 from nwx.values.urlkeys import urlkey
+from nwx.values.urls import url_parts
+
+_BEHIND = chr(0x10FFFF)
 
 
 def takedown_scope(engine: Engine, target: str) -> Scope:
     """Return the scope that a text names: an archive file, else as `scope_of` reads it.
 
-    Raises UsageError if it is neither, or the whole archive.
+    Raises UsageError if it is neither, or the whole archive, or of a scheme that is neither usual
+    nor in the archive.
     """
     text = target.strip()
     is_file = "://" not in text and "*" not in text and _is_file(engine, text)
     scope = Scope(url=text, source_file=text) if is_file else scope_of(text)
     if scope.is_everything:
         raise UsageError("all captures cannot be taken down at once; name a URL, digest or file")
+    if "://" in text and not url_parts(text).host and not _has_captures(engine, scope.prefix):
+        scheme = text.partition(":")[0]
+        raise UsageError(f"no capture has the scheme {scheme!r}; write http://HOST/PATH")
     return replace(scope, digest=held_digest(engine, scope.digest)) if scope.digest else scope
 
 
@@ -37,6 +44,10 @@ def asked_takedown(engine: Engine, target: str, collection: str, since: str, to:
     """Return the scope that a text names, limited to a collection and dates."""
     scope = between(takedown_scope(engine, target), since, to)
     return replace(scope, collection=collection)
+
+
+def _has_captures(engine: Engine, prefix: str) -> bool:
+    return any(True for _ in engine.captures(prefix, f"{prefix}{_BEHIND}"))
 
 
 def _is_file(engine: Engine, name: str) -> bool:
@@ -57,9 +68,6 @@ def takedown_rule(
         if known.id == wanted.id:
             wanted = replace(wanted, reason=reason or known.reason)
     return access.put([wanted], by)[0]
-
-
-_BEHIND = chr(0x10FFFF)
 
 
 class ScopeCaptures:

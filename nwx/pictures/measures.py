@@ -87,7 +87,7 @@ def hash_of_file(file: Path) -> int:
             payload = opened_file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise SourceError.translated(
-            "%(path)s cannot be read: %(reason)s", path=file, reason=error.strerror
+            "%(path)s cannot be read: %(reason)s", path=file, reason=error
         ) from error
     if len(payload) > _MOST_BYTES:
         raise UsageError.translated(

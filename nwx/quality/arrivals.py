@@ -15,7 +15,7 @@ from nwx.bulk.child_processes import ChildFunction, ChildProcess
 from nwx.captures import PagePlace
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.quality_index import PlaybackScore
-from nwx.errors import NwxError, UrlError, UsageError
+from nwx.errors import NwxError, UrlError, UsageError, system_reason
 from nwx.model import Capture, IndexName
 from nwx.quality.browser.pool import NO_SANDBOX, BrowserPool, browser_path
 from nwx.quality.browser.targets import ArchivePlayback, BrowserOptions
@@ -251,7 +251,9 @@ class ArrivalChecks:
             try:
                 self._process = _ArrivalProcess(self._function, self._settings)
             except OSError as error:
-                self._tell(ArrivalEvent("note", f"playback cannot be checked: {error}"))
+                self._tell(
+                    ArrivalEvent("note", f"playback cannot be checked: {system_reason(error)}")
+                )
         return self._process
 
 

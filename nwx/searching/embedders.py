@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from nwx.bulk.child_processes import Death, KeptProcess, requests
 from nwx.engine.document_index import current_work
-from nwx.errors import SourceError, UsageError
+from nwx.errors import ErrorText, SourceError, UsageError, system_reason
 
 _Floats = npt.NDArray[np.float32]
 MOST_DIMENSIONS = 4_096
@@ -58,22 +58,29 @@ class Embedder:
         with self._guard:  # another process would load the model again
             answer = self._process.ask(task, seconds=_SECONDS if left is None else left)
         if isinstance(answer, Death):
-            raise SourceError(f"{self.name} {answer.cause(_SECONDS)}")
+            raise self._error(answer.cause(_SECONDS))
         if answer[:1] == _FAILED:
-            raise SourceError(f"{self.name} failed: {answer[1:].decode()}")
+            raise self._error(answer[1:].decode())
         vectors = np.frombuffer(answer[1:], dtype=np.float32).reshape(len(texts), -1)
         if not 1 <= vectors.shape[1] <= MOST_DIMENSIONS:
-            raise SourceError(f"{self.name} made vectors of {vectors.shape[1]:,} numbers")
+            raise self._error(f"made vectors of {vectors.shape[1]:,} numbers")
         return vectors
 
-    @property
-    def name(self) -> str:
-        """The name of the embedder in messages."""
-        return f"the embedder {self.setting!r}" if self.setting else "the embedder"
+    def _error(self, reason: str) -> SourceError:
+        return SourceError.translated(
+            "%(embedder)s computes no vectors: %(reason)s",
+            embedder=embedder_name(self.setting),
+            reason=reason,
+        )
 
     def close(self) -> None:
         """End the child process."""
         self._process.close()
+
+
+def embedder_name(setting: str) -> str | ErrorText:
+    """Return the name of an embedder in messages."""
+    return repr(setting) if setting else ErrorText("the model of nwx[vectors]")
 
 
 _MADE, _FAILED = b"+", b"-"
@@ -94,7 +101,8 @@ def serve_embedder(connection: "Connection[Any, Any]") -> None:
                 raise ValueError("vectors contain values that are not numbers")
             answer = _MADE + vectors.tobytes()
         except _FAILURES as error:
-            answer = _FAILED + f"{type(error).__name__}: {error}"[:300].encode("utf-8", "replace")
+            words = f"{type(error).__name__}: {system_reason(error)}"
+            answer = _FAILED + words[:300].encode("utf-8", "replace")
         connection.send_bytes(answer)
 
 

@@ -27,7 +27,7 @@ from nwx.keys import makes_document
 from nwx.model import Capture, Document, IndexName, SearchResult
 from nwx.query.question import BY_SCORE, Question
 from nwx.query.tree import All
-from nwx.searching.embedders import Embedder
+from nwx.searching.embedders import Embedder, embedder_name
 
 _STATE = "build"
 _FORMAT = 1
@@ -82,10 +82,11 @@ def has_current_vectors(engine: Engine) -> bool:
 def check_embedder(build: VectorBuild, setting: str) -> None:
     """Raise UsageError if vectors were built by an embedder other than `setting`."""
     if build.embedder != setting:
-        made_by = repr(build.embedder) if build.embedder else "the model of nwx[vectors]"
-        raise UsageError(
-            f"the vectors were built by {made_by}, not by {setting!r}; set NWX_EMBEDDER to it, or"
-            " build them with --anew"
+        raise UsageError.translated(
+            "the vectors were built by %(built)s, not by %(embedder)s; set NWX_EMBEDDER to that, "
+            "or build them with `nwx build vectors --anew`",
+            built=embedder_name(build.embedder),
+            embedder=embedder_name(setting),
         )
 
 

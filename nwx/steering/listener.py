@@ -10,7 +10,7 @@ from typing import Self
 
 from nwx.bulk.guarded_process import GuardedProcess, Pulse
 from nwx.captures import PagePlace
-from nwx.errors import NwxError
+from nwx.errors import NwxError, system_reason
 from nwx.steering.options import (
     STOP,
     Figures,
@@ -107,7 +107,7 @@ class SteeringListener:
             try:
                 self._process = _Process(self._plan)
             except (OSError, EOFError) as error:
-                why = f"no process can be started: {error}"
+                why = f"no process can be started: {system_reason(error)}"
                 self._past = replace(self._past, stopped=why)
                 return None
         return None if self._process.has_ended else self._process

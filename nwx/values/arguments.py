@@ -22,6 +22,7 @@ _WORDS = {
     str: "a text",
     int: "a whole number",
     float: "a number",
+    bool: "True or False",
     PathLike: "a path",
     Mapping: "a mapping",
 }
@@ -47,8 +48,8 @@ def check_method_arguments(checked: _Class) -> _Class:
 def check_arguments(function: _Function) -> _Function:
     """Make a function raise UsageError on arguments of a wrong type.
 
-    Checked are texts, numbers and paths, and lists and mappings of them, by the annotations of the
-    function. Dates check themselves (`date_text`).
+    Checked are texts, numbers, truths and paths, and lists and mappings of them, by the annotations
+    of the function. Dates check themselves (`date_text`).
     """
 
     @wraps(function)
@@ -85,6 +86,8 @@ def _fits(value: object, kind: Any) -> bool:
         return isinstance(value, Mapping) and all(_fits(one, inner[1]) for one in value.values())
     if origin in _NUMBERS:
         return hasattr(value, _NUMBERS[origin])
+    if origin is bool:
+        return not isinstance(value, str)
     return origin not in (str, NoneType, PathLike) or isinstance(value, origin)
 
 
@@ -114,7 +117,11 @@ def chosen(kind: type[_Choice], value: str) -> _Choice:
     try:
         return kind(value)
     except ValueError as error:
-        raise UsageError(f"there is no {value!r}; choose one of {', '.join(kind)}") from error
+        raise UsageError.translated(
+            "there is no %(value)s; choose one of %(choices)s",
+            value=repr(value),
+            choices=", ".join(kind),
+        ) from error
 
 
 def check_built(names: Iterable[str], known: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from nwx.bulk.whole_files import address_stream, is_address, standard_input
 from nwx.data_classes import dataclass
-from nwx.errors import SourceError
+from nwx.errors import SourceError, system_reason
 from nwx.model import STANDARD_INPUT, Capture, ReadError, SourceFile
 from nwx.warc.wacz import Places, RequiredFile, WaczMember, open_member, wacz_members
 from nwx.warc.zip_entries import window
@@ -208,11 +208,13 @@ def _sources(path: str, stdin_name: str) -> Iterator[ArchiveSource | ReadError]:
             size = _size(handle)
             found = list(wacz_members(handle, name)) if is_wacz else []
     except FileNotFoundError as error:
-        yield ReadError(name, None, "missing", f"{path} cannot be opened: {error.strerror}")
+        yield ReadError(name, None, "missing", f"{path} cannot be opened: {system_reason(error)}")
     except SourceError as error:
         yield ReadError(name, None, "open", f"{path} cannot be opened: {error}")
     except OSError as error:
-        yield FileError(name, None, "open", f"{path} cannot be opened: {error}", path)
+        yield FileError(
+            name, None, "open", f"{path} cannot be opened: {system_reason(error)}", path
+        )
     else:
         yield from (
             _of_wacz(found, name, path, size) if is_wacz else [ArchiveSource(name, path, size)]

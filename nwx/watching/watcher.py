@@ -17,6 +17,7 @@ from nwx.errors import (
     EngineFullError,
     EngineUnavailableError,
     SourceError,
+    system_reason,
 )
 from nwx.importing import ImportOptions, ImportReport, import_files, warm_up
 from nwx.model import Batch, ReadError, SourceFile
@@ -296,7 +297,7 @@ class _Watch:
                 moved_to = str(move_file(file.path, self._options.failed))
                 file.path.unlink()
             except (SourceError, OSError) as error:
-                problem = f"{problem}; it cannot be moved either: {error}"
+                problem = f"{problem}; it cannot be moved either: {system_reason(error)}"
         self._tell(
             Event(
                 EventKind.FAILED,

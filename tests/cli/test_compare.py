@@ -69,7 +69,7 @@ def test_a_collection_and_its_specification(archive: Nwx, tmp_path: Path) -> Non
 
 def test_what_cannot_be_compared(archive: Nwx) -> None:
     alone = archive("compare", "first", code=2)
-    assert "name a second collection, or --spec SPEC" in alone.err
+    assert "name a second one, or a specification" in alone.err
     unknown = archive("compare", "first", "third", code=2)
     assert "'third' is neither a collection (there are: first, second)" in unknown.err
     archive("compare", "first", "first", code=2)

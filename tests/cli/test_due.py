@@ -69,11 +69,12 @@ def test_into_the_queue(loaded: Nwx, tmp_path: Path) -> None:
 def test_wrong_use(loaded: Nwx) -> None:
     for arguments, message in (
         (("--since", "soon"), "30d"),
-        (("--at", "2014-13-01"), "--since also takes 30d"),
+        (("--since", "2014-13-01"), "since also takes 30d"),
         (("--spec", "unknown"), "unknown"),
         (("--shortest", "9", "--longest", "3"), "above"),
     ):
         assert message in loaded("due", *arguments, code=2).err
+    assert "30d" not in loaded("due", "--at", "2014-13-01", code=2).err
 
 
 def test_urls_that_no_queue_takes_are_told_and_left_out(nwx: Nwx, tmp_path: Path) -> None:

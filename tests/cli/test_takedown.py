@@ -57,12 +57,19 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
     assert "**Where**: default\n- **Files**: a.warc.gz\n" in text
     assert "it showed 0 of 1\n" in text
     shown = nwx("takedown", "http://nowhere.example/")
-    assert "the archive has no such captures" in shown.out
+    assert "the archive has no such captures; the rule" in shown.out
 
 
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
     assert "all captures cannot be taken down" in nwx("takedown", "*", "--purge", code=2).err
     assert "not a URL" in nwx("takedown", "http://[", code=2).err
+
+
+def test_a_target_that_no_capture_can_have_is_told(nwx: Nwx, tmp_path: Path) -> None:
+    nwx("import", write_warc(tmp_path / "a.warc.gz", PAGES))
+    assert "no capture has the scheme 'nosuch'" in nwx("takedown", "nosuch://x", code=2).err
+    assert "no access rules" in nwx("access", "list").out
+    assert "read as a host; `nwx files`" in nwx("takedown", "crawl.wrac.gz").out
 
 
 def test_copies_that_could_not_be_reached_are_told(

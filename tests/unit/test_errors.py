@@ -5,8 +5,9 @@ import pickle
 from pathlib import Path
 
 import pytest
+import requests
 
-from nwx.errors import ErrorText, NwxError, QueryError, SourceError
+from nwx.errors import ErrorText, NwxError, QueryError, SourceError, system_reason
 
 NWX = Path(__file__).parent.parent.parent / "nwx"
 REACHING_PAGES = ("query", "searching", "values", "access", "links", "pictures")
@@ -14,11 +15,9 @@ REACHING_PAGES = ("query", "searching", "values", "access", "links", "pictures")
 
 OFF_PAGES = {
     "arguments.py",
-    "embedders.py",
     "judgements.py",
     "ranking_evaluation.py",
     "user_options.py",
-    "vectors.py",
 }
 """Modules in these whose errors are those of settings, of commands and of the Python API."""
 
@@ -50,9 +49,18 @@ def test_an_error_replaces_others_with_their_reason(tmp_path: Path) -> None:
     with pytest.raises(SourceError) as told, reading:
         (tmp_path / "x").read_bytes()
     assert str(told.value) == "x cannot be read: No such file or directory"
+    text = ErrorText("%(reason)s", reason=told.value.__cause__)
+    assert str(text) == "No such file or directory"
     assert isinstance(told.value.__cause__, FileNotFoundError)
     with pytest.raises(KeyError), SourceError.instead_of((OSError, ValueError), "x"):
         raise KeyError("y")
+
+
+def test_the_reason_of_a_failed_connection_is_what_the_system_says() -> None:
+    with pytest.raises(requests.RequestException) as failed:
+        requests.get("http://127.0.0.1:9/", timeout=5)
+    assert system_reason(failed.value) == "Connection refused"
+    assert str(system_reason(OSError("a text"))) == "a text"
 
 
 def _untranslated(path: Path) -> list[int]:

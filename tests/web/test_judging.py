@@ -50,6 +50,13 @@ def test_results_are_judged_without_scripts(client: FlaskClient, engine: Embedde
     assert "All results of this query are judged" in skipped
 
 
+def test_without_a_token_nobody_is_offered_a_form(engine: EmbeddedEngine) -> None:
+    Archive.over(engine).judge_queries(["lamp"])
+    shown = create_app(engine).test_client().get("/judge?query=lamp").text
+    assert "Only curators can judge results" in shown
+    assert 'id="grades"' not in shown
+
+
 def test_a_ranking_is_chosen_by_the_address(client: FlaskClient) -> None:
     assert client.get("/search?q=lamp&ranking=older").status_code == 200
     assert "ranking=older" in client.get("/search?q=lamp&ranking=older").text
@@ -81,7 +88,9 @@ def test_the_token_alone_does_not_judge_an_archive_with_access_rules(
     engine.access_index().put([AccessRule("", Action.BLOCK, Scope(prefix="org,other)/"))], "ada")
     url = "http://example.org/0"
     form = {"query": "lamp", "judge": "ann", "url": url, "grade": "3", "token": TOKEN}
-    for address, fields in (("/judge", form), ("/changes", {"site": "a.test", "token": TOKEN})):
+    watch = {"site": "a.test", "token": TOKEN}
+    for address, asked, fields in (("/judge", "?query=lamp", form), ("/changes", "", watch)):
         refused = client.post(address, data=fields)
         assert refused.status_code == 403
         assert "only users who see the whole archive" in refused.text
+        assert 'method="post"' not in client.get(address + asked).text

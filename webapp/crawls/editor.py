@@ -9,6 +9,7 @@ from flask.typing import ResponseReturnValue
 from flask_babel import gettext
 from werkzeug.exceptions import Forbidden
 
+from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.rules import Role
 from nwx.errors import EngineConflictError, ErrorText, SpecificationError
 from nwx.model import SearchResult
@@ -26,13 +27,18 @@ from webapp.crawls.queue import queue_service
 from webapp.headers import has_token
 from webapp.login_page import has_role, needs_role
 from webapp.site import parameters
-from webapp.site.context import archive
+from webapp.site.context import archive, engine
 from webapp.site.question_limits import answer_search
 
 
 def is_writable() -> bool:
     """Return whether the viewer can save specifications, by role or with the token."""
     return has_role(Role.CURATOR) or bool(queue_service().token)
+
+
+def can_judge() -> bool:
+    """Return whether the viewer can save judgements, reviews and watches of the whole archive."""
+    return is_writable() and not isinstance(engine(), RestrictedEngine)
 
 
 def requested_number() -> str:

@@ -29,7 +29,7 @@ from cachetools import TTLCache
 from nwx.access.user_options import UserOptions
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
-from nwx.errors import NwxError
+from nwx.errors import NwxError, system_reason
 from nwx.model import SourceFile
 from webapp.headers import hostname, playback_host
 from webapp.replay.routes import COLLECTION
@@ -283,7 +283,7 @@ class ReplayProcess:
                 self._process = self._start()
             self._wait(self._process)
         except (OSError, ReplayError) as error:
-            self._note(replace(self._state, message=str(error)))
+            self._note(replace(self._state, message=str(system_reason(error))))
             self._process.kill()
         else:
             self._note(PlaybackState(restarts=self._state.restarts + 1))

@@ -18,7 +18,7 @@ from nwx.quality.stored_renders import PageMoment
 from nwx.searching.differences import HostNoise, changed_share, text_changes
 from nwx.searching.page_changes import PageFate, SiteChange, SiteChanges
 from nwx.values.timestamps import parse_timestamp
-from webapp.crawls.editor import check_sender, is_writable
+from webapp.crawls.editor import can_judge, check_sender
 from webapp.headers import root_url
 from webapp.login_page import needs_role
 from webapp.search.history import History, HistoryVersion
@@ -69,7 +69,7 @@ def show_changes() -> ResponseReturnValue:
         "changes.html",
         asked=asked,
         watched=list(archive().watched_sites()),
-        writable=is_writable(),
+        writable=can_judge(),
         latest=_is_latest(request.args),
         found=found,
         fates=FATES,

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from nwx.engine.access.rules import Role
 from nwx.errors import UsageError
 from nwx.searching.judgements import GRADES, LONGEST_JUDGED_QUERY
-from webapp.crawls.editor import check_sender
+from webapp.crawls.editor import can_judge, check_sender
 from webapp.login_page import has_role, needs_role
 from webapp.site import parameters
 from webapp.site.context import archive
@@ -42,6 +42,7 @@ def show() -> ResponseReturnValue:
         left=max(len(hits) - skipped, 0),
         skipped=skipped,
         grades=GRADES,
+        writable=can_judge(),
         agreements=own.agreement() if not query and has_role(Role.CURATOR) else [],
     )
 

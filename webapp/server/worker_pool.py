@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from types import FrameType
 
 from nwx.bulk.child_processes import fork_server
-from nwx.errors import NwxError, SettingsError
+from nwx.errors import NwxError, SettingsError, system_reason
 from webapp.server.connections import listen
 from webapp.server.worker import (
     BEGUN,
@@ -190,7 +190,7 @@ class WorkerPool:
             except BlockingIOError:
                 return
             except OSError as error:
-                _logger.error("a connection cannot be accepted: %s", error)
+                _logger.error("a connection cannot be accepted: %s", system_reason(error))
                 time.sleep(_LOOK_SECONDS / 10)
                 return
             self._hand_over(accepted)

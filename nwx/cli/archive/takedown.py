@@ -74,6 +74,8 @@ def command(
 
 def _words(done: "Takedown") -> str:
     rule, taken, report = done.rule, done.taken, done.purge
+    is_host = rule.scope.prefix and not {"/", ","}.intersection(rule.scope.url)
+    reading = " (it was read as a host; `nwx files` lists the files)" if is_host else ""
     more_files = len(taken.files) > _FILES_SHOWN
     lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
     if report is None:
@@ -82,7 +84,7 @@ def _words(done: "Takedown") -> str:
     lines.append(
         f"{taken.words()}, in {files}"
         if taken.captures
-        else "the archive has no such captures; the rule excludes later ones"
+        else f"the archive has no such captures{reading}; the rule excludes later ones"
     )
     if taken.shown:
         lines.append(f"readers still see {counted(taken.shown, 'capture')}: other rules allow them")

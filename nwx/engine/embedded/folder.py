@@ -192,7 +192,7 @@ class Folder:
             raise EngineError.translated(
                 "the archive at %(path)s cannot be written (%(reason)s); choose another place",
                 path=self.path,
-                reason=error.strerror,
+                reason=error,
             ) from error
         deadline, pause = time.monotonic() + wait_seconds, _FIRST_PAUSE_SECONDS
         while True:
@@ -317,7 +317,7 @@ class Folder:
         return EngineError.translated(
             "%(place)s cannot be used (%(reason)s); %(advice)s",
             place=place,
-            reason=error.strerror or error,
+            reason=error,
             advice=advice,
         )
 

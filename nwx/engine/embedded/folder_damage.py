@@ -24,7 +24,7 @@ from nwx.engine.embedded.text_writer import META, read_meta
 from nwx.engine.embedded.writer import finish_replacing
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.sqlite_files import connect_sqlite
-from nwx.errors import EngineError
+from nwx.errors import EngineError, system_reason
 from nwx.model import IndexName
 
 _FOOTER = struct.Struct("<II")
@@ -105,7 +105,7 @@ def _segment_fault(path: Path) -> str:
     except FileNotFoundError:
         return "is missing"
     except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-        return f"cannot be read ({error})"
+        return f"cannot be read ({system_reason(error)})"
     return "" if is_whole else "has changed since it was written: its checksum differs"
 
 
@@ -125,7 +125,7 @@ def cache_damage(folder: Folder, db: sqlite3.Connection) -> Iterator[Damage]:
             with zipfile.ZipFile(path) as opened:
                 fault = opened.testzip()
         except (OSError, zipfile.BadZipFile) as error:
-            fault = str(error)
+            fault = str(system_reason(error))
         if fault:
             yield Damage(IndexName.DATES, str(path), f"is damaged ({fault}); {advice}")
 

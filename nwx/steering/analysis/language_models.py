@@ -192,5 +192,5 @@ def chosen_model(nlp: str = "", gazetteer: Gazetteer | None = None) -> LanguageM
         return DictionaryModel(gazetteer)
     kind, _, name = nlp.partition(":")
     if kind != "spacy" or not name:
-        raise UsageError(f"--nlp takes spacy:MODEL, such as spacy:en_core_web_sm, not {nlp!r}")
+        raise UsageError(f"nlp is {nlp!r}; write spacy:MODEL, as in spacy:en_core_web_sm")
     return SpacyModel(load_spacy(name), gazetteer)

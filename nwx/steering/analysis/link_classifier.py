@@ -340,19 +340,19 @@ def read_spam_hosts(path: Path) -> frozenset[str]:
     is taken. Raises SourceError if the file cannot be read or has an invalid line.
     """
     hosts: set[str] = set()
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for number, line in enumerate(lines, 1):
-                words = line.partition("#")[0].split()
-                word = words[-1][:_LONGEST] if words else ""
-                name, _, port = (link_address(word).host if "://" in word else word).partition(":")
-                if _NO_HOST.search(name) or (port and not port.isdecimal()):
-                    raise SourceError(f"{path}, line {number}: {word[:80]!r} is not a host")
-                host = normal_host(name)
-                if "." in host or port.isdecimal():
-                    hosts.add(f"{host}:{port}" if port.isdecimal() else host)
-                if len(hosts) >= MOST_SPAM_HOSTS:
-                    break
-    except OSError as error:
-        raise SourceError(f"the list of spam hosts cannot be read: {error}") from error
+    with (
+        SourceError.instead_of(OSError, f"{path} cannot be read"),
+        path.open(encoding="utf-8", errors="replace") as lines,
+    ):
+        for number, line in enumerate(lines, 1):
+            words = line.partition("#")[0].split()
+            word = words[-1][:_LONGEST] if words else ""
+            name, _, port = (link_address(word).host if "://" in word else word).partition(":")
+            if _NO_HOST.search(name) or (port and not port.isdecimal()):
+                raise SourceError(f"{path}, line {number}: {word[:80]!r} is not a host")
+            host = normal_host(name)
+            if "." in host or port.isdecimal():
+                hosts.add(f"{host}:{port}" if port.isdecimal() else host)
+            if len(hosts) >= MOST_SPAM_HOSTS:
+                break
     return frozenset(hosts)

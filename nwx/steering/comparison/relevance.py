@@ -46,7 +46,7 @@ def comparison_question(engine: Engine, a: str, b: str, specification: str) -> C
         specification, b = b, ""
     chosen = specification_at(engine, specification) if specification else None
     if not b and chosen is None:
-        raise UsageError(f"{a} alone cannot be compared; name a second collection, or --spec SPEC")
+        raise UsageError(f"{a} alone cannot be compared; name a second one, or a specification")
     return ComparisonQuestion(a, b, chosen)
 
 

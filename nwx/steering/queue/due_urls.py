@@ -263,7 +263,7 @@ def asked_due(
     intervals, in days. Raises UsageError on invalid values.
     """
     if shortest > longest:
-        raise UsageError(f"--shortest {shortest:g} is above --longest {longest:g}")
+        raise UsageError(f"shortest is {shortest:g}, above longest, {longest:g}")
     instant = _instant(at)
     usual = EstimateBounds().usual_days
     estimates = EstimateBounds(shortest, longest, min(max(usual, shortest), longest))
@@ -284,17 +284,17 @@ def _days(since: DateOption, instant: float) -> float | None:
     span = _SPAN.fullmatch(date_text(since).strip().lower())
     if span:
         return float(span[1]) * _DAYS[span[2]]
-    return max(0.0, (instant - _instant(since)) / SECONDS_A_DAY)
+    return max(0.0, (instant - _instant(since, "; since also takes 30d")) / SECONDS_A_DAY)
 
 
-def _instant(at: DateOption) -> float:
+def _instant(at: DateOption, hint: str = "") -> float:
     """Return the seconds since 1970 of a date, or now."""
     if not at:
         return time.time()
     try:
         return parse_timestamp(date_span(date_text(at))[0]).timestamp()
     except TimestampError as error:
-        raise UsageError(f"{error}; --since also takes 30d") from error
+        raise UsageError(f"{error}{hint}") from error
 
 
 def queue_due(

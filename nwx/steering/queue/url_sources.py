@@ -25,7 +25,7 @@ from nwx.engine.indices.crawl_queue import (
     UrlUpdate,
     no_limits,
 )
-from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError
+from nwx.errors import CrawlerError, CrawlerUnavailableError, UsageError, system_reason
 
 if TYPE_CHECKING:
     from requests import Response
@@ -145,7 +145,8 @@ class QueueClient(UrlSource):
                         break
         except OSError as error:  # also the exceptions of requests
             raise CrawlerUnavailableError(
-                f"no connection to the queue at {self.address}: {error}; check that it runs"
+                f"no connection to the queue at {self.address}: {system_reason(error)}; check the"
+                " address, and that it runs"
             ) from error
         if not HTTPStatus.OK <= response.status_code < HTTPStatus.MULTIPLE_CHOICES:
             raise self._refusal(response, bytes(answer))

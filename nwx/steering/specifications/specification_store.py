@@ -112,7 +112,7 @@ def file_text(path: Path) -> str:
             text = file.read(MOST_SPECIFICATION_CHARACTERS + 1)
     except OSError as error:
         raise SourceError.translated(
-            "%(path)s cannot be read (%(reason)s)", path=path, reason=error.strerror
+            "%(path)s cannot be read (%(reason)s)", path=path, reason=error
         ) from error
     except UnicodeDecodeError as error:
         why = ErrorText("byte %(number)s is not UTF-8", number=error.start + 1)

@@ -138,5 +138,8 @@ def test_files_are_loaded_with_a_report(engine: Engine, tmp_path: Path) -> None:
         "gone.cdx cannot be opened: No such file or directory"
     ]
     assert report.useful
+    (tmp_path / "b.cdx").write_bytes(b"bad\n" * 15)
+    many = archive.load_cdx([tmp_path / "b.cdx"] * 3, "web")
+    assert (many.bad_lines, len(many.errors)) == (45, 20)
     strict = archive.load_cdx(tmp_path / "a.cdx", strict=True)
     assert "line 2" in str(strict.failed[0]) and not strict.lines and not strict.useful

@@ -43,10 +43,10 @@ def test_commands_read_and_write_lines() -> None:
     [
         (f"{COMMAND} fail", "exit code 3"),
         ("no-such-program", "no-such-program"),
-        (f"{sys.executable} -c \"input(); print('[1]')\"", "failed"),
+        (f"{sys.executable} -c \"input(); print('[1]')\"", "no vectors"),
         (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": [[NaN]]}}\')"', "numbers"),
         (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": []}}\')"', "every text"),
-        ("http://127.0.0.1:9/v1/embeddings#m", "failed"),
+        ("http://127.0.0.1:9/v1/embeddings#m", "Connection refused"),
     ],
 )
 def test_what_fails_is_an_error(setting: str, reason: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import nwx
 from nwx.archive import Archive
+from nwx.engine.access.rules import Viewer
 from nwx.engine.base import open_engine
 from nwx.errors import UsageError
 from nwx.settings import Settings
@@ -106,6 +107,8 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda archive: archive.links("x.example", year="abc"), "year is 'abc'; it must be a"),
         (lambda archive: archive.similar_pictures(-1), "hash is -1; it must be a whole number"),
         (lambda archive: archive.captures(filter=[1]), r"filter is \[1\]; it must be a text or"),
+        (lambda archive: archive.captures(filter=["=status:200", "zz"]), "filter is 'zz'; write "),
+        (lambda archive: archive.search(snippets="no"), "snippets is 'no'; it must be True or F"),
         (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
         (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
         (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
@@ -113,6 +116,7 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda archive: archive.import_("x", jobs="a"), "jobs is 'a'; it must be a whole number"),
         (lambda archive: archive.import_("x", job=1), "there is no option 'job'; use collection"),
         (lambda _: nwx.open("x", prefix=5), "prefix is 5; it must be a text"),
+        (lambda _: nwx.open("x", viewer=Viewer(role="x")), "there is no 'x'; choose one of r"),
         (lambda _: nwx.records(5), "files is 5; it must be a text or a path"),
         (lambda _: nwx.dedup_cdx("x", "y", key="x"), "there is no 'x'; choose one of url"),
         (lambda _: nwx.zipnum.build(5, ["a"]), "folder is 5; it must be a text or a path"),

@@ -146,5 +146,5 @@ def test_dictionaries_are_the_default() -> None:
 
 @pytest.mark.parametrize("nlp", ["spacy", "spacy:", "nltk:x"])
 def test_unknown_models_are_refused(nlp: str) -> None:
-    with pytest.raises(UsageError, match="--nlp takes spacy:MODEL"):
+    with pytest.raises(UsageError, match="write spacy:MODEL"):
         chosen_model(nlp)

@@ -252,7 +252,7 @@ def test_a_pause_that_is_no_number_is_passed_over(server: Server) -> None:
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(CrawlerUnavailableError, match="check that it runs"):
+    with pytest.raises(CrawlerUnavailableError, match="/urls: Connection refused; check"):
         send(QueueClient("http://127.0.0.1:9"))
 
 
