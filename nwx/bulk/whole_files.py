@@ -138,7 +138,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise _unwritable(path, error) from error
     finally:
         if not direct:
-            unfinished.unlink(missing_ok=True)
+            with suppress(OSError):
+                unfinished.unlink()
 
 
 @contextmanager
@@ -320,8 +321,14 @@ def address_stream(address: str) -> BinaryIO:
         import fsspec
     except ImportError as error:
         raise SourceError(f"{address} needs fsspec; install nwx with the extra `remote`") from error
-    with SourceError.instead_of(
-        (ImportError, ValueError, RuntimeError), f"{address} cannot be opened"
-    ):
+    try:
         handle: Any = fsspec.open(address, "rb").open()
+    except remote_failures(ImportError, ValueError, RuntimeError) as error:
+        raise SourceError(f"{address} cannot be opened: {error}") from error
     return cast("BinaryIO", handle)
+
+
+def remote_failures(*known: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return exceptions of fsspec, and that of the client of S3 if fsspec has loaded it."""
+    client = sys.modules.get("botocore.exceptions")
+    return (*known, client.BotoCoreError) if client else known

@@ -14,6 +14,7 @@ from nwx.model import DEFAULT_COLLECTION
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 PLACE = click.Path(path_type=Path)
+TEXT_FILE = click.File(encoding="utf-8", errors="replace")
 
 
 class HintedChoice(click.Choice[str]):
@@ -129,6 +130,17 @@ def whole_number(
 def file_path(name: str, help: str, into: str = "", metavar: str = "FILE") -> Decorator:
     """Return an option for a file, which may not exist yet."""
     return value(name, FILE, metavar, help, into)
+
+
+def _check_web_address(_: click.Context, __: click.Parameter, given: str) -> str:
+    if given and not given.startswith(("http://", "https://")):
+        raise click.BadParameter(f"{given!r} is not an http:// or https:// address.")
+    return given
+
+
+def web_address(name: str, help: str) -> Decorator:
+    """Return an option for an address of a service, empty by default."""
+    return string(name, "URL", help, callback=_check_web_address)
 
 
 def count(

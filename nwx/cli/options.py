@@ -245,6 +245,8 @@ def crawler_databases(
     names: tuple[str, ...] = given.pop("databases")
     scope, file = given.pop("scope"), given.pop("dedup_file")
     if port is None:
+        if names or scope or file:
+            raise UsageError("--database, --scope and --dedup-file need --redis-port")
         return None
     from webapp.server.redis_keys import RedisSettings
 

@@ -18,6 +18,8 @@ def back_up(
     engine: Engine, place: str, keep: int, verify: Verify | None, progress: ShowProgress
 ) -> str:
     """Make a backup at a place and return its path; with `keep`, remove all but the newest."""
+    if not place:
+        raise UsageError("the place of the backup is empty; name a folder or a repository")
     backups = engine.backups(place)
     name = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")[:-3]
     backups.make(name, verify or accept, progress)

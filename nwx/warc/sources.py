@@ -207,7 +207,7 @@ def _sources(path: str, stdin_name: str) -> Iterator[ArchiveSource | ReadError]:
         with open_path(path) as handle:
             size = _size(handle)
             found = list(wacz_members(handle, name)) if is_wacz else []
-    except FileNotFoundError as error:
+    except (FileNotFoundError, ValueError) as error:  # a path with a null byte
         yield ReadError(name, None, "missing", f"{path} cannot be opened: {system_reason(error)}")
     except SourceError as error:
         yield ReadError(name, None, "open", f"{path} cannot be opened: {error}")

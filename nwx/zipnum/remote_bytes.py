@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from cachetools import LRUCache, cachedmethod
 
-from nwx.errors import SourceError
+from nwx.bulk.whole_files import remote_failures
+from nwx.errors import SourceError, system_reason
 
 _TIMEOUT_SECONDS = 60
 _PAGE_BYTES = 1 << 15
@@ -21,6 +22,7 @@ _PIECE_BYTES = 1 << 16
 _PARTIAL = 206
 _HTTP = ("http", "https")
 _NOT_OPENED = (OSError, KeyError, RuntimeError, zipfile.BadZipFile)
+_FAILURES = (OSError, ValueError, RuntimeError)
 _NOT_READ = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
@@ -176,17 +178,17 @@ class FsspecFile(StoredBytes):
             raise SourceError(
                 f"{address} needs fsspec; install nwx with the extra `remote`"
             ) from error
-        failures = (ImportError, ValueError, RuntimeError, OSError)
-        with SourceError.instead_of(failures, f"{address} cannot be opened"):
+        try:
             self._file: Any = fsspec.open(address, "rb").open()
+        except remote_failures(*_FAILURES, ImportError) as error:
+            raise SourceError(f"{address} cannot be opened: {system_reason(error)}") from error
         self.size = int(self._file.size)
 
     def read(self, offset: int, length: int) -> bytes:
-        with self._lock:
-            failures = (OSError, ValueError, RuntimeError)
-            with SourceError.instead_of(failures, f"{self.name} cannot be read"):
-                self._file.seek(offset)
-                content: bytes = self._file.read(length)
+        failures = remote_failures(*_FAILURES)
+        with self._lock, SourceError.instead_of(failures, f"{self.name} cannot be read"):
+            self._file.seek(offset)
+            content: bytes = self._file.read(length)
         return content
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ def test_an_archive_is_backed_up_and_restored(nwx: Nwx, warc: Path, tmp_path: Pa
     nwx("import", "--quiet", warc)
     first = nwx("backup", "--keep", 2, f"{place}/").out.strip()
     assert Path(first).parent == place
+    assert "the place of the backup is empty" in nwx("backup", "", code=2).err
     second = nwx("backup", "--check", "--json", "--keep", 1, place).json["backup"]
     assert [str(path) for path in place.iterdir()] == [second]
     assert first in nwx("restore", first, again, code=2).err

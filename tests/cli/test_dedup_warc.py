@@ -75,7 +75,7 @@ def test_captures_of_one_second_leave_an_original_for_the_later_ones(
 def test_a_wacz_without_warcs_is_named(nwx: Nwx, tmp_path: Path) -> None:
     zipfile.ZipFile(tmp_path / "empty.wacz", "w").close()
     lines = listed(tmp_path / "list.dup", PAGES[1])
-    ran = nwx("dedup-warc", "-e", lines, "-o", tmp_path / "new", tmp_path, code=2)
+    ran = nwx("dedup-warc", "-e", lines, "-o", tmp_path / "new", tmp_path, code=1)
     assert "empty.wacz: there is no WARC" in ran.err
 
 
@@ -134,7 +134,7 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path) -> None:
     lines = listed(tmp_path / "list.dup", PAGES[1])
     assert "nothing to rewrite" in nwx("dedup-warc", "-e", lines, "-o", tmp_path / "n", code=2).err
     missing = tmp_path / "no.warc.gz"
-    assert "no.warc.gz" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, missing, code=2).err
+    assert "no.warc.gz" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, missing, code=1).err
     old = write_warc(tmp_path / "crawl.warc.gz", PAGES)
     assert "already exists" in nwx("dedup-warc", "-e", lines, "-o", tmp_path, old, code=1).err
 

@@ -56,6 +56,7 @@ def test_what_cannot_be_read_is_told(nwx: Nwx, tmp_path: Path) -> None:
     assert (
         "broken:1: " in nwx("digests", "export", tmp_path / "list", tmp_path / "broken", code=1).err
     )
+    assert "broken:1: " in nwx("digests", "compare", *[tmp_path / "broken"] * 2, code=1).err
     missing = tmp_path / "missing"
     assert "missing cannot be read" in nwx("digests", "compare", missing, missing, code=1).err
     assert "--rate" in nwx("digests", "export", tmp_path / "list", "--rate", "0", code=2).err

@@ -62,3 +62,9 @@ def test_a_port_in_use_is_said(quarry: Path) -> None:
         ran = run_nwx(quarry, "serve", "--port", port, code=2)
     assert f"port {port}" in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_request_log_that_cannot_be_written_is_said(quarry: Path) -> None:
+    log = quarry / "nwx.json" / "log"
+    ran = run_nwx(quarry, "serve", "--port", "0", "--request-log", log, code=2)
+    assert ran.err == f"nwx: the log of requests {log}: Not a directory\n"

@@ -23,12 +23,18 @@ def test_hostile_titles_are_shown_without_control_characters(quarry: Path) -> No
     assert "title" in shown and "\x1b" not in shown and "\u202e" not in shown
 
 
-def test_what_is_refused(quarry: Path) -> None:
+def test_what_is_refused(quarry: Path, tmp_path: Path) -> None:
     assert (
         "columns of captures: url"
         in run_nwx(quarry, "sql", "FROM captures c SELECT c.x", code=2).err
     )
     assert "with --file" in run_nwx(quarry, "sql", code=2).err
+    broken = tmp_path / "broken.sql"
+    broken.write_bytes(b"\xff")
+    assert "the query is wrong" in run_nwx(quarry, "sql", "--file", broken, code=2).err
+    below = broken / "rows.parquet"
+    told = run_nwx(quarry, "sql", BY_YEAR, "--parquet", below, code=1).err
+    assert told == f"nwx: {below} cannot be written: Not a directory\n"
     assert "mutually exclusive" in run_nwx(quarry, "sql", BY_YEAR, "--csv", "--json", code=2).err
     endless = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b, range(1000000000) c"
     assert "took longer" in run_nwx(quarry, "sql", endless, "--seconds", "0.5", code=1).err

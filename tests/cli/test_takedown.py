@@ -56,6 +56,8 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
     assert f"**What**: {SECRET}*: 1 capture, 2010-01-01\n" in text
     assert "**Where**: default\n- **Files**: a.warc.gz\n" in text
     assert "it showed 0 of 1\n" in text
+    unwritten = nwx("takedown", SECRET, "--sheet", sheet / "below", code=1)
+    assert "1 capture, 2010-01-01" in unwritten.out and "Not a directory" in unwritten.err
     shown = nwx("takedown", "http://nowhere.example/")
     assert "the archive has no such captures; the rule" in shown.out
 

@@ -284,7 +284,12 @@ class SharedProtection:
 
     @classmethod
     def create(cls, stack: ExitStack, options: ProtectionSettings, processes: int) -> Self:
-        """Create the files for a number of processes; they are deleted with `stack`."""
+        """Create the files for a number of processes; they are deleted with `stack`.
+
+        Raises SettingsError if the request log cannot be written.
+        """
+        if options.request_log:
+            RequestLog(options.request_log).close()
         shared = cls(options, str(stack.enter_context(temporary_folder())))
         # Processes that are ending overlap with their replacements for a while.
         with writing(Path(shared.folder)):

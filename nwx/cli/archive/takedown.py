@@ -61,14 +61,14 @@ def command(
     with opened_archive(settings) as archive, progress_bar(quiet=quiet or as_json) as show:
         done = archive.takedown(**given, by=command_user(), progress=show)
     report = done.purge
-    if sheet:
-        sheet.write_text(done.sheet(), encoding="utf-8")
     if as_json:
         print_json(done.values())
     elif not quiet:
         click.echo(_words(done))
     if report and not quiet:
         _warn(report)
+    if sheet:
+        sheet.write_text(done.sheet(), encoding="utf-8")
     return 1 if report and (report.left or report.away) else 0
 
 

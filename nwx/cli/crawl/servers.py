@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     default=8,
     least=2,
 )
-@option.string(
+@option.web_address(
     "--replay-url",
-    "URL",
     "Public address of playback (URL/20140126200624/http://…), for links in TimeMaps.",
 )
 @option.string(

@@ -108,7 +108,7 @@ def export(settings: Settings, /, file: Path) -> None:
 
 @command.command("query")
 @click.argument("sparql", required=False)
-@option.value("--file", click.File(), "FILE", "Read the query from FILE.")
+@option.value("--file", option.TEXT_FILE, "FILE", "Read the query from FILE.")
 @option.choice_of(
     "--format",
     _FORMS,

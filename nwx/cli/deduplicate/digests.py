@@ -97,7 +97,7 @@ def _unknown(count: int) -> str:
 @click.pass_obj
 def compare_places(
     settings: Settings, first: str, second: str, algorithm: str | None, as_json: bool
-) -> None:
+) -> int:
     """Count the payloads in both FIRST and SECOND, by default the archive.
 
     Each is an archive (a folder, or the address of a search server), a CDX
@@ -106,14 +106,16 @@ def compare_places(
     with opened_archive(settings) as archive:
         found = archive.compare_digests(first, second, algorithm=algorithm or "")
     print_problems(found.reading.problems, found.reading.problems_total)
+    code = 1 if found.reading.problems_total and not found.reading.captures else 0
     if as_json:
         print_json({k: v for k, v in asdict(found).items() if k != "reading"})
-        return
+        return code
     click.echo(f"{counted(found.common, 'digest')} in common")
     if rate := found.false_positive_rate:
         warn(f"false-positive rate of the filter: {rate:g}")
     for side in (found.first, found.second):
         click.echo(_side(side))
+    return code
 
 
 def _side(side: "SideOfComparison") -> str:

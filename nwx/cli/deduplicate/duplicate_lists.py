@@ -28,7 +28,7 @@ from nwx.cli.output import (
     size_words,
     warn,
 )
-from nwx.errors import UsageError
+from nwx.errors import SourceError, UsageError
 from nwx.model import ReadError
 from nwx.settings import Settings
 
@@ -192,7 +192,7 @@ def _sources(files: Sequence[str]) -> "list[ArchiveSource]":
     sources = []
     for found in expand(files):
         if isinstance(found, ReadError):
-            raise UsageError(error_line(found, kind=False))
+            raise SourceError(error_line(found, kind=False))
         sources.append(found)
     return sources
 

@@ -192,7 +192,7 @@ _MIB = 1 << 20
 
 @click.command("sql")
 @click.argument("query", required=False)
-@option.value("--file", click.File(), "FILE", "Read the query from FILE.")
+@option.value("--file", option.TEXT_FILE, "FILE", "Read the query from FILE.")
 @option.CSV
 @option.JSON
 @option.file_path("--parquet", "Write the rows to FILE as Parquet.")

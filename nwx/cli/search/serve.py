@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     default=0,
     show_default=False,
 )
-@option.string("--search-url", "URL", "Public address of the search page.")
-@option.string("--replay-url", "URL", "Public address of playback.")
+@option.web_address("--search-url", "Public address of the search page.")
+@option.web_address("--replay-url", "Public address of playback.")
 @option.string(
     "--replay-host",
     "NAME",

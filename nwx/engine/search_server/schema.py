@@ -12,7 +12,7 @@ from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
 from nwx.engine.search_server.server import Server, quoted
 from nwx.engine.search_server.writes import index_states, next_version
-from nwx.errors import EngineError, EngineVersionError
+from nwx.errors import EngineVersionError, SettingsError
 from nwx.keys import document_id
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
@@ -120,7 +120,7 @@ class Schema:
 
     def __init__(self, server: Server, settings: ServerSettings) -> None:
         if not _PREFIX.fullmatch(settings.prefix):
-            raise EngineError(
+            raise SettingsError(
                 f"{settings.prefix!r} is not a valid index prefix; "
                 f"use lower-case letters, digits, '-', '_' and '.'"
             )

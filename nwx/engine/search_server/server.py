@@ -38,7 +38,8 @@ from nwx.settings import ServerSettings
 
 def without_secrets(address: str) -> str:
     """Return an address without user and password."""
-    parts = urlsplit(address)
+    with SettingsError.instead_of(ValueError, f"{address.rpartition('@')[2]} is not an address"):
+        parts = urlsplit(address)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 

@@ -302,6 +302,22 @@ def test_a_missing_address_is_an_error() -> None:
     assert isinstance(error, ReadError)
 
 
+def test_an_address_without_credentials_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    (error,) = expand(["s3://bucket/x.warc.gz"])
+    assert isinstance(error, ReadError)
+    assert "Unable to locate credentials" in error.message
+
+
+def test_a_path_with_a_null_byte_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "list").write_bytes(b"a\0b\n")
+    (error,) = expand([f"@{tmp_path / 'list'}"])
+    assert isinstance(error, ReadError)
+    assert "null byte" in error.message
+
+
 def test_without_fsspec_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real: Callable[..., ModuleType] = builtins.__import__
 

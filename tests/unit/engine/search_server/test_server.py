@@ -174,7 +174,9 @@ def test_settings_that_cannot_be_are_said_without_secrets() -> None:
     assert "secret" not in str(caught.value)
     with pytest.raises(SettingsError, match="is not an address"):
         ElasticServer("http://host.test:many", ServerSettings())
-    with pytest.raises(EngineError, match="not a valid index prefix"):
+    with pytest.raises(SettingsError, match="Invalid IPv6 URL"):
+        ElasticServer("http://ada:secret@[", ServerSettings())
+    with pytest.raises(SettingsError, match="not a valid index prefix"):
         Schema(ElasticServer("http://host.test", ServerSettings()), ServerSettings(prefix="A b"))
 
 
