@@ -291,6 +291,5 @@ class _Texts:
         return text
 
     def _error(self, name: str, text: str, wanted: str) -> SettingsError:
-        option = f"--{name.replace('_', '-')}"
-        place = option if self._given.get(name) else VARIABLES[name]
+        place = name.replace("_", "-") if self._given.get(name) else VARIABLES[name]
         return SettingsError(f"{place} is {text!r}; expected {wanted}")

@@ -22,7 +22,7 @@ from nwx.engine.access.decisions import AskedCapture, Decision
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
 from nwx.errors import UsageError
-from nwx.values.arguments import chosen
+from nwx.values.arguments import check_arguments, chosen, several
 from nwx.values.timestamps import to_timestamp
 
 __all__ = [
@@ -55,15 +55,26 @@ def asked_scope(what: str, *, collection: str = "", digest: str = "", file: str 
     )
 
 
+@check_arguments
 def asked_rule(
-    action: str, what: str, *, from_: str = "", to: str = "", reason: str = "", **given: Any
+    action: str,
+    what: str,
+    *,
+    from_: str = "",
+    to: str = "",
+    until: str = "",
+    years: int | None = None,
+    addresses: str | Sequence[str] = (),
+    users: str | Sequence[str] = (),
+    reason: str = "",
+    **narrowing: str,
 ) -> AccessRule:
-    """Return a rule for the scope that a text names; `given` are fields of both."""
-    narrowing = {name: given.pop(name, "") for name in ("collection", "digest", "file")}
+    """Return a rule for the scope that a text names, narrowed by options as in `asked_scope`."""
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
         raise UsageError.translated("name what the rule applies to; * is all captures")
-    return AccessRule("", chosen(Action, action), between(scope, from_, to), reason=reason, **given)
+    within, viewers = between(scope, from_, to), (several(addresses), several(users))
+    return AccessRule("", chosen(Action, action), within, until, years, *viewers, reason)
 
 
 def removed_rules(engine: Engine, ids: Iterable[str], by: str) -> tuple[int, list[str]]:

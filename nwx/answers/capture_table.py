@@ -56,9 +56,9 @@ class Captures(ResultTable[CdxRow]):
         self._engine = engine
         self._has_rows = ("limit", "0") not in parameters  # a limit of 0 means all in a CDX query
         self._columns = tuple(columns)
-        self._cells = field_values(self._columns, None)
         for name in self._columns:
             field_value(name, "columns")
+        self._cells = field_values(self._columns, None)
         if len(set(self._columns)) < len(self._columns):
             raise UsageError(f"columns are {', '.join(self._columns)}; list each only once")
         self.query = self._question(parameters)

@@ -365,12 +365,12 @@ def engine_package(address: str) -> str:
     scheme = _scheme(address)
     if scheme == _FOLDER and _PLACE.fullmatch(address) and not Path(address).is_dir():
         raise UsageError(
-            f"--engine {address}: there is no such folder; write http://{address} for an "
+            f"{address}: there is no such folder; write http://{address} for an "
             f"Elasticsearch, opensearch+http://{address} for an OpenSearch"
         )
     if scheme not in _PACKAGES:
         raise UsageError(
-            f"--engine {address}: unknown scheme {scheme!r}; give a folder, "
+            f"{address}: unknown scheme {scheme!r}; give a folder, "
             "the http:// or https:// address of an Elasticsearch, or the "
             "opensearch+http:// or opensearch+https:// address of an OpenSearch"
         )

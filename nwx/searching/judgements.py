@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nwx.bulk.progress import batches
 from nwx.engine.indices.entry_store import EntryStore
-from nwx.errors import UrlError, UsageError
+from nwx.errors import SourceError, UrlError, UsageError
 from nwx.query.parser import parse_query
 from nwx.query.rankings import BUILT_IN, Ranking, ranking_of
 from nwx.values.timestamps import to_timestamp
@@ -159,7 +159,10 @@ def read_judgements(path: Path) -> list[Judgement]:
 
     In qrels (`TOPIC 0 URL GRADE`) the topic is the query, with `+` for spaces.
     """
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as stream:
+    with (
+        SourceError.instead_of(OSError, f"{path} cannot be read"),
+        path.open(encoding="utf-8-sig", errors="replace", newline="") as stream,
+    ):
         first = stream.readline()
         stream.seek(0)
         if "," in first and "query" in first:

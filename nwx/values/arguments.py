@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import cache, wraps
 from itertools import islice
 from os import PathLike
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin
 
@@ -24,6 +25,7 @@ _WORDS = {
     float: "a number",
     bool: "True or False",
     PathLike: "a path",
+    Path: "a pathlib.Path",
     Mapping: "a mapping",
 }
 _MOST_SHOWN = 100
@@ -88,7 +90,7 @@ def _fits(value: object, kind: Any) -> bool:
         return hasattr(value, _NUMBERS[origin])
     if origin is bool:
         return not isinstance(value, str)
-    return origin not in (str, NoneType, PathLike) or isinstance(value, origin)
+    return origin not in (str, NoneType, PathLike, Path) or isinstance(value, origin)
 
 
 def _is_list(value: object) -> bool:

@@ -71,7 +71,7 @@ def test_wrong_use(loaded: Nwx) -> None:
         (("--since", "soon"), "30d"),
         (("--since", "2014-13-01"), "since also takes 30d"),
         (("--spec", "unknown"), "unknown"),
-        (("--shortest", "9", "--longest", "3"), "above"),
+        (("--shortest", "9", "--longest", "3"), "at most 3"),
     ):
         assert message in loaded("due", *arguments, code=2).err
     assert "30d" not in loaded("due", "--at", "2014-13-01", code=2).err

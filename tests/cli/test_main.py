@@ -88,7 +88,7 @@ def test_help_loads_no_engine() -> None:
 def test_wrong_use_ends_with_2(nwx: Nwx) -> None:
     assert "No such command" in nwx("impart", code=2).err
     assert "NWX_SHARDS is 'many'" in nwx("stats", code=2, NWX_SHARDS="many").err
-    assert "--timeout is '-1'" in nwx("--timeout=-1", "stats", code=2).err
+    assert "timeout is '-1'" in nwx("--timeout=-1", "stats", code=2).err
     assert "is not an address" in nwx("--engine", "http://[", "stats", code=2).err
     assert "https:// address" in nwx("serve", "--search-url", "zz", code=2).err
     assert "need --redis-port" in nwx("serve", "--database", "1=a", code=2).err

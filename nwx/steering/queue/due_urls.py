@@ -262,8 +262,8 @@ def asked_due(
     `since` is a span (12h, 30d, 8w, 1y) or a date; `shortest` and `longest` bound the estimated
     intervals, in days. Raises UsageError on invalid values.
     """
-    if shortest > longest:
-        raise UsageError(f"shortest is {shortest:g}, above longest, {longest:g}")
+    if not 0 < shortest <= longest:
+        raise UsageError(f"shortest is {shortest:g}; it must be above 0, and at most {longest:g}")
     instant = _instant(at)
     usual = EstimateBounds().usual_days
     estimates = EstimateBounds(shortest, longest, min(max(usual, shortest), longest))

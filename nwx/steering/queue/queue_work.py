@@ -38,6 +38,7 @@ from nwx.steering.queue.protocol import (
     write_updates,
 )
 from nwx.steering.queue.url_sources import QueueClient, UrlSource, archive_urls, queue_address
+from nwx.values.arguments import chosen
 
 MOST_AT_ONCE = 500
 _OWN_BYTES = 200
@@ -370,15 +371,15 @@ def export_queue(
 
     Without `limit`, yields the best 1,000, but all blacklisted ones.
     """
-    queue, chosen = engine.crawl_queue(), SeedForm(form)
+    queue, wanted = engine.crawl_queue(), chosen(SeedForm, form)
     found: Sequence[QueuedUrl]
-    if chosen is SeedForm.HERITRIX_INCLUDE:
+    if wanted is SeedForm.HERITRIX_INCLUDE:
         found = list(islice(blacklisted(queue.scan(crawl)), limit))
     elif take:
         found = _leased(archive_urls(engine, crawl), limit or _MOST_SEEDS, least)
     else:
         found = best_waiting(queue.scan(crawl), limit or _MOST_SEEDS, least)
-    yield from seed_file(found, chosen, crawl)
+    yield from seed_file(found, wanted, crawl)
     if take:
         queue.finish([each.lease for each in found if each.lease])
 

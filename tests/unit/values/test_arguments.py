@@ -109,6 +109,12 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda archive: archive.captures(filter=[1]), r"filter is \[1\]; it must be a text or"),
         (lambda archive: archive.captures(filter=["=status:200", "zz"]), "filter is 'zz'; write "),
         (lambda archive: archive.search(snippets="no"), "snippets is 'no'; it must be True or F"),
+        (lambda archive: archive.captures(columns="zz"), "columns has an unknown field 'zz'"),
+        (lambda archive: list(archive.due(shortest=-1)), "shortest is -1; it must be above 0"),
+        (lambda archive: archive.add_rule("embargo", "x", years="1"), "years is '1'; it must be a"),
+        (lambda archive: [*archive.export_queue("", "x", 1, 0, take=False)], "there is no 'x'"),
+        (lambda archive: archive.export_digests("x"), "path is 'x'; it must be a pathlib.Path"),
+        (lambda archive: archive.qrels("x"), "x cannot be read: No such file or directory"),
         (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
         (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
         (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
@@ -129,3 +135,10 @@ def test_the_public_api_refuses_wrong_arguments(
         engine.create()
     with nwx.open(tmp_path / "archive") as archive, pytest.raises(nwx.NwxError, match=message):
         ask(archive)
+
+
+def test_one_user_of_a_rule_is_a_text(tmp_path: Path) -> None:
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.create()
+        rule = Archive.over(engine).add_rule("local", "x", users="bob", addresses="10.0.0.1")
+    assert (rule.users, rule.addresses) == (("bob",), ("10.0.0.1/32",))
