@@ -29,6 +29,8 @@ _LONG_GROUPS = (
 )
 _LONG_FOLDERS = ("rendering", "packaging", "zipnum")
 """Start early: a worker keeps the fixtures of its last module; pywb (zipnum) uses a full core."""
+_SHORT_FOLDERS = tuple(Path(__file__).parent / name for name in ("unit", "golden"))
+"""Each module is a group: pytest-xdist takes a millisecond per test for thousands of groups."""
 _LONGEST_NAME = 60
 
 
@@ -60,7 +62,8 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests on real archive files if these are not next to the checkout.
 
-    Tests of a module that share a fixture form a group, so that one worker creates it once.
+    Tests of a module that are short or share a fixture form a group, so that one worker creates the
+    fixture once.
     Long groups, each run by one worker, start first.
     """
     if not SHARED_DATA.is_dir():
@@ -68,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=away)
         items[:] = [item for item in items if item not in away]
     for item in items:
-        if not _group(item) and _is_sharing(item):
+        if not _group(item) and (_is_short(item) or _is_sharing(item)):
             name = f"{item.path.parent.name}-{item.path.stem}"
             item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=_turn)
@@ -81,6 +84,10 @@ def _turn(item: pytest.Item) -> int:
         return _LONG_GROUPS.index(group)
     is_long = item.path.parent.name in _LONG_FOLDERS
     return len(_LONG_GROUPS) if is_long else len(_LONG_GROUPS) + 1
+
+
+def _is_short(item: pytest.Item) -> bool:
+    return any(folder in item.path.parents for folder in _SHORT_FOLDERS)
 
 
 def _is_sharing(item: pytest.Item) -> bool:
