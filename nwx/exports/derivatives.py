@@ -17,7 +17,7 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import parquet_bytes, whole_folder
-from nwx.errors import FormatError, TimestampError, UrlError
+from nwx.errors import FormatError, TimestampError, UrlError, system_reason
 from nwx.exports.archive_inputs import (
     FILE_FAILURES,
     ExtractReport,
@@ -306,7 +306,7 @@ def _export_file(one: InputFile, number: int, folder: Path, shown: Visibility) -
                     result.report.written += 1
         result.report.files = 1
     except FILE_FAILURES as error:
-        message = f"cannot be read: {error}"
+        message = f"cannot be read: {system_reason(error)}"
         records.errors.append(ReadError(one.source.name, None, "read", message))
     parts.finish()
     result.report.hidden, result.report.errors = records.hidden, records.errors

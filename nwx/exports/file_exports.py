@@ -15,7 +15,7 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import whole_file, writing
-from nwx.errors import SourceError, TimestampError
+from nwx.errors import SourceError, TimestampError, system_reason
 from nwx.exports.archive_inputs import (
     FILE_FAILURES,
     ExtractReport,
@@ -128,7 +128,7 @@ def _export_file(form: str, one: InputFile, out: Path, shown: Visibility) -> Ext
         report.bytes = out.stat().st_size
     except FILE_FAILURES as error:
         report = ExtractReport(records=report.records)
-        message = f"cannot be read: {error}"
+        message = f"cannot be read: {system_reason(error)}"
         records.errors.append(ReadError(one.source.name, None, "read", message))
     report.hidden, report.errors = records.hidden, records.errors
     return report

@@ -146,6 +146,7 @@ def test_a_list_is_met_by_files_that_were_imported_before(
 
 def test_wrong_use(nwx: Nwx, tmp_path: Path, crawl: Path) -> None:
     assert "add -e LIST" in nwx("import", "--unmet", tmp_path / "x", crawl, code=2).err
+    assert "add - to the files" in nwx("import", crawl, "--name", "x.warc", code=2).err
     assert "only once" in nwx("import", "-e", "-", "-", "--name", "x.warc", code=2).err
     assert "cannot be opened" in nwx("import", "-e", tmp_path / "none", crawl, code=1).err
 

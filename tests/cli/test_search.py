@@ -61,6 +61,7 @@ def test_pages(quarry: Path) -> None:
     assert [len(page) for page in pages] == [2, 2, 1]
     assert len({hit["id"] for page in pages for hit in page}) == 5
     ran = run_nwx(quarry, "search", "--page", 2000, code=2)
+    run_nwx(quarry, "search", "--scroll", "--page", 2, code=2)
     assert "10" in ran.err
 
 

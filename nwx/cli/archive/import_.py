@@ -260,6 +260,8 @@ def _check_use(
         raise UsageError("there is nothing to import; name files or folders, or --manifest FILE")
     if STANDARD_INPUT in sources and not name:
         raise UsageError("standard input needs a file name; add --name NAME.warc.gz")
+    if name and STANDARD_INPUT not in sources:
+        raise UsageError("--name applies to standard input; add - to the files")
     if inputs.count(STANDARD_INPUT) > 1:
         raise UsageError("standard input (-) can be read only once")
     if unmet and not lists:

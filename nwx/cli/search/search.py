@@ -21,6 +21,7 @@ from nwx.cli.output import (
     span_words,
     warn,
 )
+from nwx.errors import UsageError
 from nwx.model import Collapse, Hit, SearchResult, Sort
 from nwx.query.fields import FILTERS
 from nwx.query.rankings import SearchBy
@@ -110,6 +111,8 @@ def search_command(
     after pages (type:pages, type:files). Pages reach the 10,000th result; --scroll streams all.
     """
     check_one_form(csv=as_csv, json=as_json)
+    if scroll and page > 1:
+        raise UsageError("--scroll streams all results; leave --page out")
     if all_types:
         asked["sort"] = Sort.ALL_TYPES
     rows = 0 if scroll else 10 if limit is None else limit

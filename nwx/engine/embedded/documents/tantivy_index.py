@@ -16,7 +16,7 @@ from nwx import mappings
 from nwx.engine.analyzer import ANALYZER, text_analyzer, tokenized, tokens
 from nwx.engine.embedded.folder import TantivyError
 from nwx.engine.entries import IndexEntry
-from nwx.errors import EngineVersionError
+from nwx.errors import EngineVersionError, system_reason
 from nwx.model import IndexName
 from nwx.query.fields import DEFAULT_FIELDS
 from nwx.values.zstd import zstd
@@ -31,7 +31,7 @@ def tantivy_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, zstd.ZstdError) as error:
-        raise TantivyError(str(error)) from error
+        raise TantivyError(str(system_reason(error))) from error
     except BaseException as error:
         # A panic in Rust, as on damaged files, is not an Exception and cannot be imported by name.
         if type(error).__module__ != "pyo3_runtime":

@@ -102,6 +102,8 @@ def test_a_database_in_a_read_only_folder(
 def test_only_what_tantivy_does_is_its_error() -> None:
     with pytest.raises(TantivyError), tantivy_errors():
         raise ValueError("Schema error")
+    with pytest.raises(TantivyError, match=r"^Is a directory$"), tantivy_errors():
+        Path("/").read_bytes()
     with pytest.raises(KeyError), tantivy_errors():
         raise KeyError("x")
 
