@@ -12,12 +12,16 @@ processes and stored as JSON, so that interrupted work resumes from the complete
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nwx.bulk.pool import Pool
 from nwx.bulk.sorted_file import LineBatch, merged_lines
 from nwx.bulk.whole_files import writing
 from nwx.data_classes import dataclass
+
+if TYPE_CHECKING:
+    from nwx.bulk.pool import Pool
 
 MOST_RUNS = 256
 """The maximum number of runs merged at once: each has an open file and a share of the memory."""
@@ -97,8 +101,7 @@ class ExternalSort:
             if self._waiting:
                 yield self._waiting
             return
-        with Pool(1) as pool:
-            runs = joined_runs(self._folder, self.finish(), self._memory_bytes, pool)
+        runs = joined_runs(self._folder, self.finish(), self._memory_bytes)
         yield from read_runs(self._folder, runs, self._memory_bytes)
         delete_runs(self._folder, runs)
 
@@ -164,21 +167,22 @@ def joined_runs(
     folder: Path,
     runs: Sequence[SortedRun],
     memory_bytes: int,
-    pool: Pool,
+    pool: "Pool | None" = None,
     start_of: Callable[[bytes], bytes] = line_start,
     *,
     keep: bool = False,
 ) -> Sequence[SortedRun]:
     """Merge runs until they are few enough to be read at once; return the new runs.
 
-    `memory_bytes` is the limit of each process of the pool. With `keep`, the merged runs are not
-    deleted, for work that may be resumed.
+    `memory_bytes` is the limit of each process of the pool, or of this one without a pool. With
+    `keep`, the merged runs are not deleted, for work that may be resumed.
     """
+    mapped = pool.map if pool else starmap
     while len(runs) > MOST_RUNS:
         groups = [runs[at : at + MOST_RUNS] for at in range(0, len(runs), MOST_RUNS)]
         work = [(folder, group, memory_bytes, start_of) for group in groups]
         joined = []
-        for group, run in zip(groups, pool.map(join_runs, work), strict=True):
+        for group, run in zip(groups, mapped(join_runs, work), strict=True):
             joined.append(run)
             if not keep:
                 delete_runs(folder, group)

@@ -43,7 +43,6 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\uff07", "'"))
 _CLINGING = re.compile(
     "[\u0300-\u036f\u200b-\u200f\u2060-\u206f\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
-_IDEOGRAPH = re.compile("([\u3041-\u3096\u3400-\u4db5\u4e00-\u9fef])")
 _THAI = re.compile("[\u0e01-\u0e3a\u0e40-\u0e4e]+")
 _KEPT = b"_.':,;\n"
 _SIGNS = bytes(
@@ -151,11 +150,16 @@ def _word_tokens(word: str) -> str:
         return _short_word_tokens(word)
     if _THAI.fullmatch(word):
         return word
-    if _CLINGING.search(word) or not _IDEOGRAPH.search(word):
+    if _CLINGING.search(word) or len(runs := _ideograph().split(word)) == 1:
         return _exact_tokens(word)
-    runs = _IDEOGRAPH.split(word)
     runs[::2] = (_short_word_tokens(run) if run else "" for run in runs[::2])
     return " ".join(runs)
+
+
+@cache
+def _ideograph() -> re.Pattern[str]:
+    """Return the pattern of ideographs, which takes milliseconds to compile."""
+    return re.compile("([\u3041-\u3096\u3400-\u4db5\u4e00-\u9fef])")
 
 
 def _exact_tokens(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TypeVar
 
 from nwx.data_classes import dataclass
@@ -134,11 +135,6 @@ PICTURE_FIELDS = ("host", "domain", "content_type")
 
 _TEXT_FIELDS = ("", "title", "headings", "content", "url_text", "anchor", "description")
 _WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: each character is a word, and words are phrases of them.
-_SIGNS = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff])"
-)
 _LONGEST_WORD = 100
 _MARK = "Mn"
 _MEANING = ErrorText("pictures are found by words, phrases, and beginnings of words such as flow*")
@@ -149,8 +145,20 @@ def picture_words(text: str) -> list[str]:
     if not text.isascii():
         plain = unicodedata.normalize("NFKD", text).casefold()
         text = "".join(sign for sign in plain if unicodedata.category(sign) != _MARK)
-        text = _SIGNS.sub(r" \1 ", text)
+        text = _unspaced().sub(r" \1 ", text)
     return [word[:_LONGEST_WORD] for word in _WORD.findall(text.lower())]
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Return the pattern of characters of scripts without spaces, which takes long to compile.
+
+    Each of these characters is a word, and words are phrases of them.
+    """
+    return re.compile(
+        "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+        "\uf900-\ufaff\U00020000-\U0003ffff])"
+    )
 
 
 @dataclass(frozen=True, slots=True)

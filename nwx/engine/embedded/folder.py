@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import logging
 import os
 import re
 import shutil
@@ -381,7 +380,9 @@ def bring_forward(folder: Folder, db: sqlite3.Connection) -> None:
     """
     if folder.format == FORMAT:
         return
-    # Imported here: it loads NumPy, and most archives have the current format.
+    # Imported here: most archives have the current format, and reports and NumPy take time to load.
+    import logging
+
     from nwx.engine.embedded.captures.merges import pack_older_captures
 
     packs = folder.format < READABLE_FORMAT
