@@ -18,10 +18,15 @@ if TYPE_CHECKING:
 @cache
 def plugins(group: str) -> "Mapping[str, EntryPoint]":
     """Return the entry points of a group (such as `extractors`) by name."""
+    return {one.name: one for one in sorted(_entry_points().select(group=f"nwx.{group}"))}
+
+
+@cache
+def _entry_points() -> Any:
     # Imported here: loading it takes longer than a short command.
     from importlib.metadata import entry_points
 
-    return {one.name: one for one in sorted(entry_points(group=f"nwx.{group}"))}
+    return entry_points()
 
 
 @cache

@@ -58,6 +58,10 @@ def test_no_url_or_an_endless_one_is_an_error(raw: bytes) -> None:
         ("http://a.example.org.", UrlParts("a.example.org", "example.org", "org")),
         ("dns:www.archive.org", UrlParts("www.archive.org", "archive.org", "org")),
         ("http://bücher.example.de/", UrlParts("xn--bcher-kva.example.de", "example.de", "de")),
+        (
+            "http://www.a.áltá.no/",
+            UrlParts("www.a.xn--lt-liac.no", "a.xn--lt-liac.no", "xn--lt-liac.no"),
+        ),
         ("http://127.0.0.1/", UrlParts("127.0.0.1", "127.0.0.1", "")),
         ("http://[2001:db8::1]:80/", UrlParts("[2001:db8::1]", "[2001:db8::1]", "")),
         ("http://co.uk/", UrlParts("co.uk", "co.uk", "co.uk")),
