@@ -311,14 +311,17 @@ def _value(value: object) -> str | int | float | ErrorText:
 def system_reason(error: BaseException) -> object:
     """Return what the system says about an OSError, without number and path; others unchanged.
 
-    Libraries for HTTP wrap such errors several times: the first cause has the words.
+    Libraries for HTTP wrap such errors several times: the first of them has the words.
     """
     if not isinstance(error, OSError):
         return error
-    root: BaseException = error
-    while not getattr(root, "strerror", None) and (cause := root.__cause__ or root.__context__):
-        root = cause
-    return getattr(root, "strerror", None) or str(root) or error
+    first: OSError = error
+    cause: BaseException | None = error
+    while cause is not None and not first.strerror:
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+        if isinstance(cause, OSError):
+            first = cause
+    return first.strerror or str(first) or error
 
 
 def _english(value: str | float | ErrorText) -> str:

@@ -63,6 +63,18 @@ def test_the_reason_of_a_failed_connection_is_what_the_system_says() -> None:
     assert str(system_reason(OSError("a text"))) == "a text"
 
 
+def test_another_error_that_was_handled_is_no_reason_of_the_system() -> None:
+    try:
+        raise KeyError("handled")
+    except KeyError:
+        with pytest.raises(OSError, match="a text") as failed:
+            raise OSError("a text") from None
+        with pytest.raises(OSError, match="in turn") as wrapped:
+            raise OSError("in turn")  # noqa: B904
+    assert str(system_reason(failed.value)) == "a text"
+    assert str(system_reason(wrapped.value)) == "in turn"
+
+
 def _untranslated(path: Path) -> list[int]:
     """Return the lines of a module that raise an error with a text other than an ErrorText."""
     return [
