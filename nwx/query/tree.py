@@ -265,7 +265,7 @@ def has_scores(node: Node) -> bool:
             return bool(node.should) or any(map(has_scores, node.must))
         case Wildcard() if node.field:
             return False
-    return not node.field or field_type(node.field) == TEXT
+    return not node.field or (node.field != ANCHOR and field_type(node.field) == TEXT)
 
 
 def leaves(node: Node, *, ruled_out: bool = True) -> Iterator[DateRange | Leaf]:

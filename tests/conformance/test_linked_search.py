@@ -147,6 +147,9 @@ def test_a_document_found_by_links_alone_says_so(linked: Engine) -> None:
     assert found.found_by_links == FoundByLinks("Annual report 2009", 3)
     assert found.score_parts is not None
     assert (found.score_parts.text, found.score_parts.linking_domains) == (0.0, 5)
+    (found,) = search(linked, parse_query("anchor:annual")).hits
+    assert found.found_by_links == FoundByLinks("Annual report 2009", 3)
+    assert found.score_parts is not None and found.score_parts.text == 0.0
     dated = search(linked, parse_query("annual"), sort=Sort.NEWEST).hits
     assert [one.found_by_links for one in dated] == [None, FoundByLinks("Annual report 2009", 3)]
 

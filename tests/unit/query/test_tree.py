@@ -44,6 +44,7 @@ SPAN = DateRange("20100101000000", "20101231235959")
         (Bool(should=(Term("domain", "a"), Term("domain", "b"))), True),
         (Boost(Wildcard("title", "a*"), 2.0), False),
         (Wildcard("", "a*"), True),
+        (Term("anchor", "a"), False),
         (Fuzzy("host", "a", 1), False),
         (Fuzzy("", "a", 1), True),
     ],
