@@ -97,6 +97,15 @@ def test_a_long_url_to_judge_fits_a_phone(page: Page, server: str) -> None:
     page.set_viewport_size(WIDE)
 
 
+def test_a_row_heading_stays_in_its_cell_on_a_phone(page: Page, server: str) -> None:
+    page.goto(server + ADDRESSES["trends"])
+    page.set_viewport_size(NARROW)
+    heading = page.locator(".grid tbody th").first
+    heading.evaluate("e => { e.className = 'nowrap'; e.textContent = '30 nov 2026, 20:15:32 UTC' }")
+    assert heading.evaluate("e => e.scrollWidth <= e.clientWidth")
+    page.set_viewport_size(WIDE)
+
+
 def test_a_row_of_captures_is_a_card_on_a_phone(page: Page, server: str) -> None:
     page.set_viewport_size(NARROW)
     page.goto(server + ADDRESSES["explore captures"])

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
@@ -11,6 +12,8 @@ from tests.web.addresses import ERRORS, FIRST, HOSTILE, LONG, MISSING, PAGES, SE
 from tests.web.html import Page
 from webapp import create_app
 from webapp.search import history
+
+_TEMPLATES = Path(__file__).parents[2] / "webapp" / "templates"
 
 
 @pytest.mark.parametrize("accepted", ["gzip, deflate, br", "gzip;q=0.5"])
@@ -198,6 +201,21 @@ def test_values_that_make_no_sense_are_told(client: FlaskClient, query: str, wor
     answer = client.get(f"/search?{query}")
     assert answer.status_code == 400
     assert words in Page(answer.text).all("p", role="alert")[0].text
+
+
+def test_a_refused_request_can_be_corrected(client: FlaskClient) -> None:
+    refused = client.get("/missing?site=example.org&host=&from=<soon>")
+    assert refused.status_code == 400
+    fields = [one.attributes for one in Page(refused.text).all("input", dir="auto")]
+    given = {one["name"]: one["value"] for one in fields if "name" in one}
+    assert (given["site"], given["from"], "host" in given) == ("example.org", "<soon>", False)
+
+
+@pytest.mark.parametrize("template", sorted(_TEMPLATES.glob("*.html")), ids=lambda one: one.stem)
+def test_fields_in_a_row_are_within_their_labels(template: Path) -> None:
+    """Otherwise a line break can separate a field from its label."""
+    for form in re.findall(r'<form [^>]*class="links-form".*?</form>', template.read_text(), re.S):
+        assert not re.search(r'</label>\s*<(?:select|input (?![^>]*type="(?:range|hidden)"))', form)
 
 
 def test_a_document_shows_text_versions_and_places(client: FlaskClient) -> None:

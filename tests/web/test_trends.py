@@ -42,6 +42,11 @@ def test_periods_without_captures_are_gaps_and_shares_come_first(client: FlaskCl
     assert None in counts
 
 
+def test_charts_write_percentages_as_the_table_does(client: FlaskClient) -> None:
+    page = client.get("/trends?q=quarry", headers={"Accept-Language": "fr"}).text
+    assert re.search(r'"percent": ?"(?:\\u00a0|\xa0)%"', page)
+
+
 def test_links_of_trends_lead_somewhere(client: FlaskClient) -> None:
     page = client.get("/trends?q=quarry&by=month&show=share&_scheme=javascript&_external=1").text
     found = {unescape(one) for one in re.findall(r'(?:href|src)="([^"]*trends[^"]*)"', page)}

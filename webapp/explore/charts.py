@@ -47,6 +47,7 @@ def chart_looks(scheme: str, *, background: bool = False) -> Spec:
         "thousands": signs["group"],
         "grouping": [3],
         "currency": ["", ""],
+        "percent": page_locale().percent_formats[None].suffix[0],
     }
     return {**fields.config(scheme, background=background), "locale": {"number": number}}
 
