@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from nwx.data_classes import dataclass
 from nwx.errors import ErrorText, QueryError
+from nwx.query.fields import ALIASES
 from nwx.query.tree import All, Bool, Boost, Node, Phrase, Term, Wildcard
 
 Word = TypeVar("Word", bound=Hashable)
@@ -258,7 +259,7 @@ def _refusal(node: Node) -> QueryError:
         fields = ", ".join(PICTURE_FIELDS)
         return QueryError.translated(
             "the field %(field)s cannot be used for pictures; use %(fields)s",
-            field=field,
+            field=next((name for name, of in ALIASES.items() if of == field), field),
             fields=fields,
         )
     return QueryError.translated(

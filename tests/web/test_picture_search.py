@@ -84,6 +84,10 @@ def test_a_page_beyond_the_last_picture_leads_to_the_first(viewed: FlaskClient) 
     assert 'href="/pictures?size=large"' in shown
 
 
+def test_a_search_without_pictures_gives_advice(viewed: FlaskClient) -> None:
+    assert "Use fewer words" in viewed.get("/pictures?q=zebra").text
+
+
 def test_pictures_are_filtered_by_collection_and_year(viewed: FlaskClient) -> None:
     (one,) = viewed.get("/api/pictures?q=sailing").get_json()["pictures"]
     year, collection = one["timestamp"][:4], one["collection"]

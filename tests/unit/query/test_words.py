@@ -81,3 +81,8 @@ def test_a_query_is_words_and_conditions() -> None:
 def test_what_pictures_cannot_be_asked_is_refused(query: str) -> None:
     with pytest.raises(QueryError):
         resolve_picture_query(query)
+
+
+def test_a_refused_field_is_named_as_in_queries() -> None:
+    with pytest.raises(QueryError, match="the field type cannot be used for pictures"):
+        resolve_picture_query("type:pdf")

@@ -41,6 +41,7 @@ def test_wrong_logins_are_alike(client: FlaskClient, name: str, password: str) -
     answer = log_in(client, name, password)
     assert answer.status_code == 403
     assert "Name or password is wrong." in answer.text
+    assert f'value="{name}"' in answer.text
     assert name_of(client) == ""
 
 
