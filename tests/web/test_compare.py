@@ -65,6 +65,8 @@ def test_collections_are_chosen(client: FlaskClient) -> None:
     shown = client.get("/crawls/compare").text
     assert "Choose what to compare" in shown
     assert shown.count('<option value="one">') == 2
+    itself = client.get("/crawls/compare?a=one&b=one", headers={"Accept-Language": "fr"})
+    assert "one ne peut pas être comparée à elle-même" in itself.text
     assert "Choose what to compare" in client.get("/crawls/compare?a=one").text
     assert "/crawls/compare" in client.get("/crawls").text
 

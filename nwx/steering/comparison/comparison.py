@@ -131,7 +131,9 @@ def compare(
     """
     names = [a, b] if b else [a]
     if a == b:
-        raise UsageError(f"{a} cannot be compared with itself; name two collections")
+        raise UsageError.translated(
+            "%(name)s cannot be compared with itself; name two collections", name=a
+        )
     _check_collections(engine.collections(), names)
     collector = _Collector(engine, names, question)
     span = (_FIRST, _BEHIND_ALL)
