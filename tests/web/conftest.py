@@ -22,10 +22,12 @@ from tests.web.archive import HOME, batch
 from tests.web.axe import WIDE
 from tests.web.checked_archive import write_checked
 from tests.web.chromium import ARGUMENTS, find_browser
+from tests.web.compiled_templates import overlay_with_code
 from tests.web.monitored import seen_crawl
 from tests.web.serving import serving
 from tests.web.triples_archive import write_triples
 from webapp import create_app
+from webapp.site.words import TranslatedEnvironment
 
 REPLAY_PORT = 9_999
 LINKS = (
@@ -45,6 +47,13 @@ SHOWN = Appearance(
     around="the old quarry in winter",
 )
 SCORE = DocumentScore("stones", "v1", FIRST, HOME, "20100101000000", 0.5, links=LINKS)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_compiled_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TranslatedEnvironment, "overlay", overlay_with_code)
+        yield
 
 
 @pytest.fixture(scope="session")
