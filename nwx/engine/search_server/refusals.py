@@ -99,7 +99,7 @@ def read_refusal(body: object, status: int) -> Refusal:
         return Refusal(status, frozenset(), "no reason is given")
     words = dict.fromkeys(f"{cause.get('type')}: {cause.get('reason')}" for cause in causes)
     types = frozenset(str(cause["type"]) for cause in causes if "type" in cause)
-    return Refusal(status, types, "; ".join(words)[:_MOST_CHARACTERS])
+    return Refusal(status, types, "; ".join(words)[:_MOST_CHARACTERS].rstrip(";"))
 
 
 def _causes(error: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
