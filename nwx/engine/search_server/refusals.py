@@ -159,7 +159,7 @@ def _known(place: str, refusal: Refusal) -> EngineError | None:
     if refusal.blocked:
         return EngineBusyError.translated(
             "%(place)s does not allow writing now: %(reason)s; if `nwx reshard` is "
-            "running, wait for it to end; if it was killed, run `nwx reshard --undo`",
+            "running, wait for it to end; if it was killed, run `nwx reshard INDEX --undo`",
             place=place,
             reason=refusal.reason,
         )

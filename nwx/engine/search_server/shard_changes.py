@@ -210,7 +210,7 @@ class Resharding:
         """Raise EngineError if entries of the old index are missing in the new one."""
         if not shard_health(self._server, old).blocked:
             raise EngineError(
-                f"{old} was writable meanwhile, as after `nwx reshard --undo`; nothing was"
+                f"{old} was writable meanwhile, as after `nwx reshard INDEX --undo`; nothing was"
                 f" changed; try again"
             )
         refresh(self._server, new)

@@ -52,7 +52,12 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (429, refusal("cluster_block_exception", "in other words"), EngineFullError, "no space"),
         (403, refusal("cluster_block_exception", "disk usage"), EngineError, "does not allow"),
-        (403, refusal("cluster_block_exception", "write (api)];"), EngineError, r"\)\]; if `nwx"),
+        (
+            403,
+            refusal("cluster_block_exception", "write (api)];"),
+            EngineError,
+            r"\)\]; if .* INDEX --undo",
+        ),
         (400, refusal("parsing_exception", "read_only_allow_delete"), RefusedError, "refuses"),
         (200, b"<html>", EngineError, "is not an Elasticsearch .HTTP 200, text/html."),
         (404, b"<html>", EngineError, "is not an Elasticsearch .HTTP 404, text/html."),
