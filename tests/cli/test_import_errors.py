@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Nwx
+from tests.cli.conftest import Nwx, run_nwx
+from tests.unit.engine.search_server.fake_server import refusal, serving
 from tests.warcs import Page, html, many_pages, write_warc
 
 
@@ -127,3 +128,11 @@ def test_the_text_of_a_wacz_in_a_wacz_is_found_and_packed(nwx: Nwx, tmp_path: Pa
     assert list(_files(nwx)) == ["outer.wacz#crawl.wacz#archive/a.warc.gz"]
     packed = nwx("wacz", tmp_path / "all.wacz", "--json").json
     assert packed["captures"] == 4
+
+
+def test_a_refusal_of_the_server_is_shown_with_how_to_resume(warc: Path) -> None:
+    answer = refusal("illegal_argument_exception", "another mapping")
+    with serving(lambda *_: (400, answer)) as (fake, _):
+        failed = run_nwx(f"http://{fake.address}", "import", warc, code=1)
+    assert "illegal_argument_exception: another mapping; what was imported so far" in failed.err
+    assert "Traceback" not in failed.err

@@ -310,7 +310,7 @@ def _import(
 
                 return report, told, listener.finish(show, stopping)
         except EngineError as error:
-            raise type(error)(
+            raise EngineError(
                 f"{error}; what was imported so far is kept, run the same command again to resume"
             ) from error
 
