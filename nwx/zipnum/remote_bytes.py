@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from cachetools import LRUCache, cachedmethod
 
-from nwx.bulk.whole_files import remote_failures
-from nwx.errors import SourceError, system_reason
+from nwx.bulk.whole_files import address_stream, remote_failures
+from nwx.errors import SourceError
 
 _TIMEOUT_SECONDS = 60
 _PAGE_BYTES = 1 << 15
@@ -22,7 +22,6 @@ _PIECE_BYTES = 1 << 16
 _PARTIAL = 206
 _HTTP = ("http", "https")
 _NOT_OPENED = (OSError, KeyError, RuntimeError, zipfile.BadZipFile)
-_FAILURES = (OSError, ValueError, RuntimeError)
 _NOT_READ = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error)
 
 
@@ -172,24 +171,15 @@ class FsspecFile(StoredBytes):
     def __init__(self, address: str) -> None:
         super().__init__(address)
         self._lock = Lock()
-        try:
-            import fsspec
-        except ImportError as error:
-            raise SourceError(
-                f"{address} needs fsspec; install nwx with the extra `remote`"
-            ) from error
-        try:
-            self._file: Any = fsspec.open(address, "rb").open()
-        except remote_failures(*_FAILURES, ImportError) as error:
-            raise SourceError(f"{address} cannot be opened: {system_reason(error)}") from error
-        self.size = int(self._file.size)
+        with SourceError.instead_of(OSError, f"{address} cannot be opened"):
+            self._file = address_stream(address)
+        self.size = self._file.seek(0, os.SEEK_END)
 
     def read(self, offset: int, length: int) -> bytes:
-        failures = remote_failures(*_FAILURES)
+        failures = remote_failures(OSError, ValueError, RuntimeError)
         with self._lock, SourceError.instead_of(failures, f"{self.name} cannot be read"):
             self._file.seek(offset)
-            content: bytes = self._file.read(length)
-        return content
+            return self._file.read(length)
 
     def close(self) -> None:
         self._file.close()

@@ -7,15 +7,24 @@ from pathlib import Path
 import pytest
 
 from nwx.errors import SourceError
-from nwx.zipnum.remote_bytes import LocalFile, Paged, StoredBytes, StoredZipEntry, is_remote
+from nwx.zipnum.remote_bytes import (
+    FsspecFile,
+    LocalFile,
+    Paged,
+    StoredBytes,
+    StoredZipEntry,
+    is_remote,
+)
 
 CONTENT = bytes(range(256)) * 400
 
 
-@pytest.fixture(params=["file", "stored", "deflated", "paged"])
+@pytest.fixture(params=["file", "stored", "deflated", "paged", "fsspec"])
 def stored(tmp_path: Path, request: pytest.FixtureRequest) -> StoredBytes:
     path = tmp_path / "file"
     path.write_bytes(CONTENT)
+    if request.param == "fsspec":
+        return FsspecFile(f"file://{path}")
     if request.param in ("file", "paged"):
         return LocalFile(path) if request.param == "file" else Paged(LocalFile(path))
     how = zipfile.ZIP_STORED if request.param == "stored" else zipfile.ZIP_DEFLATED
@@ -29,6 +38,12 @@ def test_bytes_are_read_in_any_order_and_fewer_at_the_end(stored: StoredBytes) -
         assert stored.size == len(CONTENT)
         for offset in (70_000, 5, len(CONTENT) - 3, len(CONTENT), 0):
             assert stored.read(offset, 1_000) == CONTENT[offset : offset + 1_000]
+
+
+def test_an_address_that_cannot_be_opened_is_told() -> None:
+    for address, reason in (("file:///none/x", "No such file"), ("nosuch://x", "not known")):
+        with pytest.raises(SourceError, match=f"^{address} cannot be opened: .*{reason}"):
+            FsspecFile(address)
 
 
 def test_a_file_that_was_replaced_is_told(tmp_path: Path) -> None:
