@@ -1,7 +1,7 @@
 """Write operations of the Python API: import, build, export."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -106,16 +106,15 @@ class ArchiveWork:
     @contextmanager
     def _work(self, *, writes: bool = True) -> "Iterator[Engine]":
         """Open the engine as the viewer sees it within a context, for writing if `writes`."""
-        if not writes:
-            yield self._seen()
-            return
-        with self._writable():
+        with self._writable() if writes else nullcontext():
             yield self._seen()
 
     def _whole(self) -> "Engine":
         """Return the engine, including all data that access rules hide."""
         if self._engine is None:
-            self._engine = open_engine(self.settings, read_only=True)
+            engine = open_engine(self.settings, read_only=True)
+            engine.check()
+            self._engine = engine
         return self._engine
 
     def _seen(self) -> "Engine":

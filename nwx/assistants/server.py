@@ -83,7 +83,7 @@ class AssistantDesk:
     ) -> "AssistantDesk":
         """Return the desk of an archive; `stack` closes everything it opens."""
         engine = stack.enter_context(open_engine(settings, read_only=True))
-        engine.access_index().rules()  # fails early without an archive
+        engine.check()
         log = AuditLog(audit) if audit else None
         limits = None
         if settings.protection.rate:

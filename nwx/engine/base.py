@@ -120,6 +120,9 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
         holds them.
         """
 
+    def check(self) -> None:
+        """Raise EngineError if there is no archive; reading engines of a folder exist."""
+
     @abstractmethod
     def write(self, batch: Batch) -> Written:
         """Store a batch; writing it again changes nothing.
@@ -281,7 +284,7 @@ class Engine(DocumentIndex, CaptureIndex, DatesIndex, Ledger):
 
         Resumes after a killed run. An index on a server keeps its number of shards.
         """
-        self.count(IndexName.CAPTURES)  # raises if there is no archive
+        self.check()
         shards = self.shards()
         health, older = shards.health(), tuple(shards.older_forms())
         for index in older:

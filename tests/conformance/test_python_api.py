@@ -1,6 +1,6 @@
 """The public API on every engine: its answers, and what access rules hide."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from nwx.access.hidden_urls import HiddenError
 from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
+from nwx.errors import EngineError
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache
@@ -93,3 +94,30 @@ def test_a_change_of_rules_holds_for_the_next_question(
             [rule.id for rule in engine.access_index().rules().rules], "eva"
         )
     assert len(list(hits)) == 5 and archive.viewer == EVERYBODY
+
+
+READINGS: dict[str, Callable[[Archive], object]] = {
+    "access rules": Archive.rules,
+    "changes of rules": Archive.rule_changes,
+    "crawls": Archive.crawls,
+    "judgements": Archive.judgements,
+    "links": lambda archive: archive.build("links"),
+    "purge": lambda archive: archive.takedown(HOME, purge=True),
+    "quality": Archive.quality,
+    "queue": lambda archive: list(archive.queued()),
+    "queue counts": Archive.queue_counts,
+    "rankings": Archive.rankings,
+    "reviews": Archive.reviews,
+    "rule of a URL": lambda archive: archive.decide(HOME),
+    "search": lambda archive: archive.search("lamp").page(),
+}
+
+
+def test_a_missing_archive_is_an_error_and_is_not_made(open_archive: Opener) -> None:
+    with open_archive() as engine:
+        settings = settings_of(engine)
+    with Archive(settings) as archive:
+        for what, read in READINGS.items():
+            with pytest.raises(EngineError, match=r"no (such )?archive"):
+                pytest.fail(f"{what}: {read(archive)}")
+        assert archive.add_rule("block", HOME) in archive.rules()

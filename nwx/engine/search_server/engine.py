@@ -155,6 +155,9 @@ class SearchServerEngine(CaptureLookups, Engine):
     def create(self) -> None:
         self._schema.create()
 
+    def check(self) -> None:
+        self._schema.check()
+
     def write(self, batch: Batch) -> Written:
         return self.write_staged(self.stage(batch))
 

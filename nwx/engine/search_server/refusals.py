@@ -170,13 +170,18 @@ def _known(place: str, refusal: Refusal) -> EngineError | None:
             reason=refusal.reason,
         )
     if _INDEX_MISSING in refusal.types:
-        return IndexMissingError.translated(
-            "there is no such archive on %(place)s: %(reason)s; import into it first, "
-            "or check the prefix",
-            place=place,
-            reason=refusal.reason,
-        )
+        return missing_archive(place, refusal.reason)
     return None
+
+
+def missing_archive(place: str, reason: str) -> EngineError:
+    """Return the error for a missing index, or an archive without any."""
+    return IndexMissingError.translated(
+        "there is no such archive on %(place)s: %(reason)s; import into it first, "
+        "or check the prefix",
+        place=place,
+        reason=reason,
+    )
 
 
 def another_product(

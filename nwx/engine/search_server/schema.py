@@ -9,7 +9,7 @@ from typing import Any
 from nwx import mappings
 from nwx.engine.entries import IndexEntry
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
-from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError
+from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError, missing_archive
 from nwx.engine.search_server.server import Server, quoted
 from nwx.engine.search_server.writes import index_states, next_version
 from nwx.errors import EngineVersionError, SettingsError
@@ -165,10 +165,11 @@ class Schema:
         self._is_checked = True
 
     def check(self) -> None:
-        """Raise EngineVersionError if an index was made by a newer version; checked only once."""
-        if not self._is_checked:
-            self._checked()
-            self._is_checked = True
+        """Raise an error on a missing archive, or one of a newer version; checked only once."""
+        if not self._is_checked and not self._checked():
+            reason = f"no index begins with {self._settings.prefix!r}"
+            raise missing_archive(self._server.place, reason)
+        self._is_checked = True
 
     def _checked(self) -> "dict[IndexName, _MadeIndex]":
         found = self._made()

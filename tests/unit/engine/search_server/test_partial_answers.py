@@ -204,6 +204,8 @@ def test_results_tell_what_they_lack(partial: bool) -> None:
     def answer(_: int, path: str, __: bytes) -> tuple[int, Body]:
         if path.startswith("/nwx-documents/_search"):
             return 200, total | SOME
+        if path.startswith("/nwx-documents,"):
+            return 200, {"nwx-documents": {"mappings": {}}}
         return 200, {"docs": []} if "_mget" in path else {}
 
     with serving(answer) as (fake, _):
