@@ -14,6 +14,7 @@ from nwx.exports.page_needs import PageNeeds
 from nwx.model import Capture, Collapse, ReadError
 from nwx.quality.stored_renders import PageMoment, has_renders, renders_of_pages
 from nwx.query.question import Question
+from nwx.searching.documents import captures_by_any_method
 from nwx.values.urlkeys import urlkey
 
 _LAST_KEY = "\U0010ffff"
@@ -126,7 +127,7 @@ def _of_query(engine: Engine, selection: WaczSelection) -> Iterator[Capture]:
     limit = selection.limit
     hits = engine.search(replace(question, limit=limit)).hits if limit else engine.scroll(question)
     for hit in hits:
-        for capture in engine.captures(urlkey(hit.url)):
+        for capture in captures_by_any_method(engine, hit.url):
             if capture.document_id == hit.id:
                 yield capture
 

@@ -20,10 +20,15 @@ AGAIN = capture(
 )
 
 
+ANSWER = page("http://d.example/", "2014", "the answer", offset=500)
+KEY_OF_POST = "example,d)/?__wb_method=post&a=1"
+POSTED = replace(ANSWER, capture=replace(ANSWER.capture, urlkey=KEY_OF_POST))
+
+
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     with open_engine(Settings(engine=str(tmp_path / "archive"))) as opened:
-        written = batch([STONE, GRASS, OTHER])
+        written = batch([STONE, GRASS, OTHER, POSTED])
         opened.write(replace(written, captures=(*written.captures, AGAIN)))
         opened.refresh()
         yield opened
@@ -37,7 +42,7 @@ def _offsets(engine: Engine, selection: WaczSelection) -> list[int]:
 
 
 def test_all_captures_and_the_originals_of_revisits(engine: Engine) -> None:
-    assert _offsets(engine, WaczSelection()) == [100, 100, 200, 300, 400]
+    assert _offsets(engine, WaczSelection()) == [100, 100, 200, 300, 400, 500]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,7 @@ def test_all_captures_and_the_originals_of_revisits(engine: Engine) -> None:
         (WaczSelection(query="grass", urls=("http://a.example/",)), [100, 200]),
         (WaczSelection(date_from="20110101000000", date_to="20121231235959"), [200, 300]),
         (WaczSelection(urls=("http://c.example/",)), [100, 400]),
+        (WaczSelection(query="answer"), [500]),
     ],
 )
 def test_queries_urls_collections_and_dates_select(
