@@ -78,9 +78,6 @@ _BETWEEN = (
 _FEW = 16
 """Fewer blocks than this, of all shown runs, are read at once."""
 
-_FEW_OF_URL = 4
-"""The most blocks with captures of one URL that are read before any is sent."""
-
 _OF_ALL = (
     "SELECT run, captures, lines{rest} FROM (SELECT run AS one FROM runs WHERE shown) CROSS JOIN"
     " blocks WHERE id BETWEEN"
@@ -169,7 +166,7 @@ def parts_of_url(db: sqlite3.Connection, urlkey: str) -> list[BlockPart] | None:
     last = f"{urlkey}!"
     values = {"first": urlkey, "since": "", "last": last, "until": ""}
     rows = db.execute(_command(_OF_ALL, False, False, False), values).fetchall()
-    if len(rows) > _FEW_OF_URL:
+    if len(rows) == _FEW:
         return None
     parts = []
     runs = set()

@@ -229,6 +229,8 @@ def _near_captures(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list
     """Return captures, as `Engine.captures_near` does."""
     found: list[Capture] = []
     for urlkey in asked.urlkeys:
+        if parts_of_url(db, urlkey) == []:  # most keys of renders, by blocks kept in memory
+            continue
         middle = (urlkey, asked.timestamp)
         behind = stored_captures(db, middle, (f"{urlkey}\0", ""))
         before = stored_captures(db, (urlkey, ""), middle, newest_first=True)
