@@ -160,7 +160,7 @@ class Shards:
         raise UsageError(f"{index} has no shards: only indices on a server have shards")
 
     def undo_reshard(self, index: IndexName) -> None:
-        """Make an index writable again after a killed `reshard`."""
+        """Make an index writable again after a killed `reshard`; UsageError if it is writable."""
         raise UsageError(f"{index} has no shards: only indices on a server have shards")
 
 

@@ -36,7 +36,7 @@ def restore_backup(
     Raises UsageError if there is none.
     """
     place, _, name = backup.rstrip("/").rpartition("/")
-    backups = engine.backups(place or ".")
+    backups = engine.backups(place)
     known = backups.names()
     if name not in known:
         newest = f"; the newest one there is {known[-1]}" if known else ""

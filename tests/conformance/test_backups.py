@@ -13,6 +13,7 @@ from nwx.engine.search_server.engine import SearchServerEngine
 from nwx.errors import EngineError, UsageError
 from nwx.importing import ImportOptions, import_files
 from nwx.maintenance.agreement import check
+from nwx.maintenance.backups import restore_backup
 from nwx.model import IndexName
 from nwx.settings import Settings
 from nwx.warc.sources import expand
@@ -118,3 +119,6 @@ def test_a_missing_repository_is_said_with_how_to_register_it(
         else:
             with pytest.raises(UsageError, match="curl -X PUT http"):
                 engine.backups("nowhere").names()
+            for place in ("", "/backups/nwx"):
+                with pytest.raises(UsageError, match="not the name of a snapshot repository"):
+                    restore_backup(engine, f"{place}/nope", accept, no_progress, replaced=False)

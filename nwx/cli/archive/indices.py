@@ -172,7 +172,7 @@ def reshard_command(
     if as_json:
         print_json(done)
     elif not quiet:
-        click.echo(f"{index} has {done['shards']} shards ({done['how']})")
+        click.echo(f"{index} has {counted(done['shards'], 'shard')} ({done['how']})")
 
 
 @click.command("upgrade")

@@ -31,7 +31,7 @@ from nwx.engine.search_server.pages import count_hits, pages, searched
 from nwx.engine.search_server.schema import Schema
 from nwx.engine.search_server.server import Body, Server
 from nwx.engine.search_server.writes import BulkAction, ServerStaging, refresh, send
-from nwx.errors import PartialAnswerError
+from nwx.errors import PartialAnswerError, UsageError
 from nwx.model import (
     MAIN_DATES,
     Batch,
@@ -360,6 +360,11 @@ class SearchServerEngine(CaptureLookups, Engine):
         return ServerPurger(self._server, self._schema, self._parallel)
 
     def backups(self, place: str) -> ServerSnapshots:
+        if not place or "/" in place:
+            raise UsageError(
+                f"{place!r} is not the name of a snapshot repository of {self.address}; backups "
+                "of an archive on a server are named REPOSITORY/NAME"
+            )
         return ServerSnapshots(self._server, self.shards(), self._settings.prefix, place)
 
     def shards(self) -> ServerShards:

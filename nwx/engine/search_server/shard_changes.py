@@ -95,7 +95,8 @@ class Resharding:
     def undo(self) -> None:
         """Delete leftovers of a killed run, and allow writes to the index."""
         old, _ = self._current()
-        self._remove_leftovers(old)
+        if not self._remove_leftovers(old) and not shard_health(self._server, old).blocked:
+            raise UsageError(f"{self._alias} is writable; there is nothing to undo")
         allow_writes(self._server, old)
 
     def _current(self) -> tuple[str, Body]:
@@ -104,12 +105,14 @@ class Resharding:
             raise IndexMissingError(f"there is no index {self._alias} at {self._server.address}")
         return found
 
-    def _remove_leftovers(self, current: str) -> None:
-        """Remove other versions of the index, left by a run killed before or after its swap."""
+    def _remove_leftovers(self, current: str) -> list[str]:
+        """Remove and return other versions of the index, left by a killed run."""
         own = re.compile(rf"{re.escape(self._alias)}-\d{{6}}")
-        for name in index_states(self._server, f"{self._alias}-*"):
-            if own.fullmatch(name) and name != current:
-                delete_unplaced(self._server, name, self._filling)
+        found = index_states(self._server, f"{self._alias}-*")
+        others = [name for name in found if own.fullmatch(name) and name != current]
+        for name in others:
+            delete_unplaced(self._server, name, self._filling)
+        return others
 
     @contextmanager
     def _blocked(self, old: str, new: str) -> Iterator[None]:

@@ -75,6 +75,17 @@ def test_a_run_that_was_killed_after_its_swap_leaves_nothing_for_ever() -> None:
         assert f"/{NEW}" not in [path for path, *_ in fake.requests]
 
 
+def test_what_was_not_left_is_not_undone() -> None:
+    for others, block in (((NEW,), "false"), ((), "true")):
+        with serving(Indices(OLD, others, block).answer) as (fake, server):
+            Resharding(server, "nwx-captures", IndexName.CAPTURES).undo()
+            assert fake.requests[-1][0] == f"/{OLD}/_settings"
+    with serving(Indices(OLD, block="false").answer) as (fake, server):
+        with pytest.raises(UsageError, match="nothing to undo"):
+            Resharding(server, "nwx-captures", IndexName.CAPTURES).undo()
+        assert f"/{OLD}/_settings" not in [path for path, *_ in fake.requests]
+
+
 def test_what_is_noted_in_the_mapping_meanwhile_is_taken_along() -> None:
     indices = Indices(OLD)
     with serving(indices.answer) as (fake, server):
