@@ -263,6 +263,8 @@ def serve_order(channel: socket.socket, order: WorkerOrder) -> None:
     """Serve connections received over a channel until it is closed."""
     os.setpgid(0, 0)  # Ctrl-C is for the parent process, which ends the workers
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    # It logs a traceback of each failed attempt, of which "elastic_transport.node_pool" has a line.
+    logging.getLogger("elastic_transport.transport").setLevel(logging.ERROR)
     with channel, ExitStack() as stack:
         try:
             opened = order.maker.open(stack)
