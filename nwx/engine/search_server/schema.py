@@ -12,7 +12,7 @@ from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.search_server.refusals import INDEX_EXISTS, RefusedError, missing_archive
 from nwx.engine.search_server.server import Server, quoted
 from nwx.engine.search_server.writes import index_states, next_version
-from nwx.errors import EngineVersionError, SettingsError
+from nwx.errors import EngineError, EngineVersionError, SettingsError
 from nwx.keys import document_id
 from nwx.model import IndexName
 from nwx.settings import ServerSettings
@@ -153,7 +153,8 @@ class Schema:
     def create(self) -> None:
         """Create missing indices, and add new fields to indices of an older version.
 
-        Raises EngineVersionError if an index was made by a newer version of nwx.
+        Raises EngineVersionError on an index of a newer nwx, EngineError on one that nwx did not
+        make.
         """
         found = self._checked()
         for index, made in found.items():
@@ -165,7 +166,7 @@ class Schema:
         self._is_checked = True
 
     def check(self) -> None:
-        """Raise an error on a missing archive, or one of a newer version; checked only once."""
+        """Raise an error on an archive that is missing, newer or not nwx's; checked only once."""
         if not self._is_checked and not self._checked():
             reason = f"no index begins with {self._settings.prefix!r}"
             raise missing_archive(self._server.place, reason)
@@ -174,6 +175,13 @@ class Schema:
     def _checked(self) -> "dict[IndexName, _MadeIndex]":
         found = self._made()
         for index, made in found.items():
+            if made.name == self.name(index):
+                raise EngineError.translated(
+                    "nwx did not make the index %(index)s at %(address)s: it is not an alias; "
+                    "delete it, or choose another prefix",
+                    index=made.name,
+                    address=self._server.address,
+                )
             if made.version > index_version(index):
                 raise EngineVersionError.translated(
                     "the index %(index)s at %(address)s was made by a newer version of nwx "

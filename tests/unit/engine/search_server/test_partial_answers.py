@@ -205,7 +205,8 @@ def test_results_tell_what_they_lack(partial: bool) -> None:
         if path.startswith("/nwx-documents/_search"):
             return 200, total | SOME
         if path.startswith("/nwx-documents,"):
-            return 200, {"nwx-documents": {"mappings": {}}}
+            made = {"aliases": {"nwx-documents": {}}, "mappings": {}}
+            return 200, {"nwx-documents-000001": made}
         return 200, {"docs": []} if "_mget" in path else {}
 
     with serving(answer) as (fake, _):

@@ -266,6 +266,14 @@ def test_an_index_of_another_version_is_refused() -> None:
         Schema(server, ServerSettings()).create()
 
 
+def test_an_index_that_nwx_did_not_make_is_refused() -> None:
+    state = {"nwx-dates": {"aliases": {}, "mappings": {"_meta": {"version": "1.0-beta"}}}}
+    with serving(lambda *_: (200, state)) as (_, server):
+        for use in (Schema.check, Schema.create):
+            with pytest.raises(EngineError, match=r"nwx did not make the index nwx-dates .*prefix"):
+                use(Schema(server, ServerSettings()))
+
+
 def test_who_comes_second_finds_the_index_made() -> None:
     def answer(_: int, path: str, body: bytes) -> Reply:
         if "000001" in path:
