@@ -242,6 +242,7 @@ def test_tokens_of_a_file_name_users(hidden: Path, tmp_path: Path) -> None:
         tokens.write_text(wrong)
         assert run_nwx(hidden, "mcp", "--http", "0", *options, code=2).err
     missing = run_nwx(hidden, "mcp", "--http", "0", "--token-file", tmp_path / "none", code=1)
+    assert "need --http" in run_nwx(hidden, "mcp", "--token-file", tokens, code=2).err
     assert missing.err.endswith("none cannot be read: No such file or directory\n")
 
 

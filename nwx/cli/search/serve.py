@@ -207,6 +207,8 @@ def mcp_command(
         settings = replace(settings, protection=replace(settings.protection, rate=rate_limit))
     viewer = assistant_viewer(user, sees_all=is_unrestricted())
     if port is None:
+        if token_file or host_names:
+            raise UsageError("--token-file and --host-name need --http PORT")
         serve_stdio(settings, viewer, audit)
         return
     from nwx.assistants.http import AssistantPlace, read_tokens, serve_http
