@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -101,7 +102,8 @@ def serve_embedder(connection: "Connection[Any, Any]") -> None:
                 raise ValueError("vectors contain values that are not numbers")
             answer = _MADE + vectors.tobytes()
         except _FAILURES as error:
-            words = f"{type(error).__name__}: {system_reason(error)}"
+            lacking = "an answer has no " if isinstance(error, KeyError) else ""
+            words = f"{lacking}{system_reason(error)}"
             answer = _FAILED + words[:300].encode("utf-8", "replace")
         connection.send_bytes(answer)
 
@@ -138,8 +140,9 @@ def _command(setting: str) -> _Embed:
 
     def embed(texts: list[str]) -> Any:
         assert process.stdin and process.stdout
-        process.stdin.write(json.dumps({"texts": texts}).encode() + b"\n")
-        process.stdin.flush()
+        with suppress(BrokenPipeError):  # it may have ended after its last answer
+            process.stdin.write(json.dumps({"texts": texts}).encode() + b"\n")
+            process.stdin.flush()
         line = process.stdout.readline()
         if not line:
             raise ValueError(f"the command ended with exit code {process.wait()}")

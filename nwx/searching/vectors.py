@@ -95,16 +95,18 @@ def build_vectors(
 ) -> VectorBuildReport:
     """Embed the passages of documents stored since the last build.
 
-    With `anew`, the index is cleared first. An interrupted build is resumed by the next one.
+    With `anew`, the index is cleared first, unless the embedder fails. An interrupted build is
+    resumed by the next one.
     """
     index = engine.vector_index()
-    if anew and index.is_made():
-        index.clear()
-    before = built_vectors(index)
+    before = None if anew else built_vectors(index)
     if before is not None:
         check_embedder(before, setting)
     build = _Build(engine, index, Embedder(setting, index.model_dimensions), progress)
     try:
+        if anew and index.is_made():
+            build.embedder.embed([""])
+            index.clear()
         try:
             return build.run(before.mark if before else "")
         except StaleMarkError:

@@ -17,7 +17,7 @@ from nwx.engine.base import Engine
 from nwx.engine.indices import vector_index
 from nwx.engine.indices.vector_index import DocumentPassages, quantised
 from nwx.engine.search_server.entries.vector_index import ServerVectorIndex, _codes
-from nwx.errors import UsageError
+from nwx.errors import SourceError, UsageError
 from nwx.model import Document, Hit, IndexName, SearchResult
 from nwx.searching.vectors import VectorBuildReport, build_vectors, has_current_vectors
 from tests import embedder
@@ -198,6 +198,9 @@ def test_builds_take_what_is_new(engine: Engine) -> None:
         build_vectors(engine, "another")
     with pytest.raises(UsageError, match="another length"):
         index.put([DocumentPassages("0" * 32, ((0, 9),), np.ones((1, 7), np.int8))])
+    with pytest.raises(SourceError, match="exit code"):
+        build_vectors(engine, "false", anew=True)
+    assert has_current_vectors(engine) and search(engine, "ship")
     assert build(engine, anew=True).passages == len(PAGES)
     assert urls(search(engine, "car", limit=5)) == [
         one.capture.url for one in expected("car", PAGES)[:5]

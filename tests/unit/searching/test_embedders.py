@@ -42,7 +42,9 @@ def test_commands_read_and_write_lines() -> None:
     ("setting", "reason"),
     [
         (f"{COMMAND} fail", "exit code 3"),
-        ("no-such-program", "no-such-program"),
+        ("false", "vectors: the command ended with exit code 1"),
+        ("no-such-program", "no-such-program' computes no vectors: No such file"),
+        ("cat", "vectors: an answer has no 'vectors'"),
         (f"{sys.executable} -c \"input(); print('[1]')\"", "no vectors"),
         (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": [[NaN]]}}\')"', "numbers"),
         (f'{sys.executable} -c "input(); print(\'{{\\"vectors\\": []}}\')"', "every text"),
@@ -52,7 +54,7 @@ def test_commands_read_and_write_lines() -> None:
 def test_what_fails_is_an_error(setting: str, reason: str) -> None:
     failing = Embedder(setting, DIMENSIONS)
     with pytest.raises(SourceError, match=reason):
-        failing.embed(["a"])
+        failing.embed(["a" * 100_000])
     failing.close()
 
 
