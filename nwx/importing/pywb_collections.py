@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nwx.errors import SourceError, UsageError, system_reason
+from nwx.keys import check_collection
 
 _CONFIG = "config.yaml"
 _SHOWN = ("", "allow", "allow_ignore_embargo")
@@ -50,7 +51,16 @@ def pywb_collections(folder: Path) -> list[PywbCollection]:
             found[str(name)] = _in_config(folder, str(name), config, settings)
     if not found:
         raise SourceError(f"there are no collections of pywb in {folder}; it needs {root.name}/")
-    return [found[name] for name in sorted(found)]
+    return [_checked(found[name]) for name in sorted(found)]
+
+
+def _checked(one: PywbCollection) -> PywbCollection:
+    """Return a collection, without contents if nwx does not allow its name."""
+    try:
+        check_collection(one.name)
+    except UsageError as error:
+        return PywbCollection(one.name, left=(str(error),))
+    return one
 
 
 def _config(path: Path) -> Mapping[str, Any]:
@@ -114,8 +124,9 @@ def _embargo(found: Any) -> tuple[int, tuple[str, ...]]:
     if not found:
         return 0, ()
     newer = found.get("newer") if isinstance(found, Mapping) else None
-    if isinstance(newer, Mapping) and set(newer) == {"years"} and set(found) == {"newer"}:
-        return int(newer["years"]), ()
+    years = newer.get("years") if isinstance(newer, Mapping) and len(newer) == 1 else None
+    if isinstance(years, int) and years > 0 and len(found) == 1:
+        return years, ()
     return 0, (f"embargo {found}: add it with nwx access add embargo",)
 
 
