@@ -87,9 +87,7 @@ def versions(engine: Engine, url: str) -> list[UrlVersion]:
 
     Raises HiddenError if all versions are hidden.
     """
-    counts = Counter(
-        c.document_id for c in engine.captures(urlkey(with_scheme(url))) if c.document_id
-    )
+    counts = Counter(c.document_id for c in captures_by_any_method(engine, url) if c.document_id)
     ids = list(counts)
     found = [version for some in batches(ids, _MOST_AT_ONCE) for version in _versions(engine, some)]
     if not found:
@@ -101,7 +99,7 @@ def capture_dates(engine: Engine, url: str) -> list[CaptureDate]:
     """Return all dates of a URL, including dates without a record in the archive."""
     found = {
         CaptureDate(one.timestamp, one.collection, one.document_id)
-        for one in engine.captures(urlkey(with_scheme(url)))
+        for one in captures_by_any_method(engine, url)
     }
     ids = [id for id in {one.document_id for one in found} if id]
     for some in batches(ids, _MOST_AT_ONCE):

@@ -16,6 +16,7 @@ from nwx.keys import capture_key, document_id
 from nwx.model import Capture, Collapse, Document
 from nwx.query.question import Question
 from nwx.query.tree import Bool, Node, Phrase, Term
+from nwx.searching.documents import captures_by_any_method
 from nwx.values.timestamps import date_bounds
 from nwx.values.urlkeys import urlkey, with_scheme
 
@@ -219,9 +220,13 @@ def find_quotation(engine: Engine, text: str, scope: QuoteScope) -> Quotation:
 
 
 def _of_url(engine: Engine, url: str) -> Iterator[_Dated]:
-    """Yield the documents of all captures of a URL with their dates."""
+    """Yield the documents of all captures of a URL with their dates.
+
+    Captures of requests with a body count only if there are no others.
+    """
     captures = defaultdict(list)
-    for one in engine.captures(urlkey(with_scheme(url))):
+    by_get = list(engine.captures(urlkey(with_scheme(url))))
+    for one in by_get or captures_by_any_method(engine, url):
         if one.document_id:
             captures[one.document_id].append(one)
     if not captures:

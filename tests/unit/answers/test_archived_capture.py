@@ -73,6 +73,10 @@ def test_a_url_captured_by_post_alone_has_a_capture(tmp_path: Path) -> None:
         assert newest and newest.payload == pages[1].body
         assert oldest and oldest.payload == pages[0].body
         assert archive.capture("http://a.example/fo") is None
+        assert [one.first[:4] for one in archive.versions(url)] == ["2010", "2020"]
+        assert [one.captures for one in archive.quote("20", url=url).periods] == [1]
+        assert [one.timestamp[:4] for one in archive.dates(url)] == ["2010", "2020"]
+        assert archive.diff(url, "2010", "2020").added == 1
 
 
 def test_a_revisit_without_a_digest_has_the_payload_of_the_capture_that_it_refers_to(
