@@ -375,6 +375,17 @@ def test_an_odd_status_line_plays(archive: tuple[Engine, Path], service: str) ->
     assert fetch(f"{service}/replay/2018id_/http://f.example/") == (200, "<p>x</p>")
 
 
+@pytest.mark.parametrize("date", ["2021", "2021-02", "2021-02-03T04:05:06+01:00"])
+def test_dates_without_all_parts_play(
+    archive: tuple[Engine, Path], service: str, date: str
+) -> None:
+    engine, folder = archive
+    url = f"http://dates.example/{date}"
+    (folder / f"{date}.warc.gz").write_bytes(warc("response", url, date, b"<p>x</p>"))
+    import_file(engine, folder / f"{date}.warc.gz")
+    assert fetch(f"{service}/replay/2021id_/{url}") == (200, "<p>x</p>")
+
+
 def test_an_outage_of_the_index_is_not_an_empty_archive(archive: tuple[Engine, Path]) -> None:
     engine, _ = archive
     with listen("127.0.0.1", 0) as closed:
