@@ -150,7 +150,7 @@ def _learned(engine: Engine, site: str) -> dict[str, HostNoise]:
 
 def _pages(engine: Engine, site: str) -> Iterator[list[Capture]]:
     for captures in _by_url(engine, site):
-        if any(one.content_type_norm == "html" for one in captures):
+        if any(one.content_type_norm == "html" and one.method == "GET" for one in captures):
             yield captures
 
 

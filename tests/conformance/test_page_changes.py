@@ -1,6 +1,7 @@
 """Removed, new and changed pages of a site since a date, ignoring noise such as counters."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,8 @@ from nwx.searching.page_changes import SiteChange, WatchedSite, site_changes
 from tests.conformance.archive import batch, page
 
 _SITE = "http://www.town.test"
+_KEY = "test,town)/form?__wb_method=post&a=1"
+ANSWER = page(f"{_SITE}/form", "2015", "the answer to a request with a body")
 BATCHES = [
     batch(
         [
@@ -26,6 +29,7 @@ BATCHES = [
             page(f"{_SITE}/old", "2010", "never captured again"),
             page(f"{_SITE}/picture.png", "2015", "no page", content_type="image/png"),
             page("http://town.test.example/new", "2015", "another site"),
+            replace(ANSWER, capture=ANSWER.capture._replace(urlkey=_KEY, method="POST")),
         ]
     )
 ]
