@@ -25,7 +25,7 @@ from nwx.errors import (
 
 INDEX_EXISTS = "resource_already_exists_exception"
 NO_SHARD_YET = "no_shard_available_action_exception"
-_INDEX_MISSING = "index_not_found_exception"
+_INDEX_CLOSED, _INDEX_MISSING = "index_closed_exception", "index_not_found_exception"
 _BLOCKED = "cluster_block_exception"
 _SEARCH_FAILED = "search_phase_execution_exception"
 _NO_MASTER = "master_not_discovered_exception"
@@ -129,7 +129,7 @@ def refused(place: str, refusal: Refusal) -> EngineError:
     )
     if refusal.leaderless:
         return ServerBusyError(not_ready)
-    if status in _UNAVAILABLE:
+    if status in _UNAVAILABLE or _INDEX_CLOSED in refusal.types:
         lacks_shards = _SEARCH_FAILED in refusal.types
         return (PartialAnswerError if lacks_shards else EngineUnavailableError)(not_ready)
     if refusal.busy:

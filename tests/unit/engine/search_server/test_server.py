@@ -41,6 +41,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         (400, refusal("parsing_exception", "bad query"), RefusedError, "bad query"),
         (404, refusal("index_not_found_exception"), IndexMissingError, "no such archive"),
         (404, refusal("other", "index_not_found_exception"), RefusedError, "refuses"),
+        (400, refusal("index_closed_exception"), EngineUnavailableError, "not ready.*closed"),
         (503, refusal("no_shard_available"), EngineUnavailableError, "not ready"),
         (504, b"gateway", EngineUnavailableError, "not ready"),
         (429, refusal("es_rejected_execution_exception"), EngineUnavailableError, "too busy"),
