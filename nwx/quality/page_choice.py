@@ -65,8 +65,8 @@ def chosen_pages(
 ) -> Iterator[Capture]:
     """Yield the captures of the chosen pages, in the order of urlkeys.
 
-    The archive is read in batches, and not kept open between them. `note` is called for invalid
-    URLs. Raises QueryError.
+    The archive is read in batches, and not kept open between them. `note` is called for URLs that
+    are invalid or not captured as pages. Raises QueryError.
     """
     pages = _pages(engine, choice, note)
     if choice.sample:
@@ -107,10 +107,13 @@ def _pages(engine: Engine, choice: PageChoice, note: _Note) -> Iterator[Capture]
     if not choice.query and choice.urls is None:
         yield from _all(engine, choice)
         return
+    listed = dict(_keys_of_urls(choice.urls or (), note))
     keys = set(_keys_of_query(engine, choice)) if choice.query else set()
-    keys.update(_keys_of_urls(choice.urls or (), note))
-    for key in sorted(keys):
-        yield from _of_url(engine.captures(key), choice)
+    for key in sorted(keys.union(listed)):
+        found = _of_url(engine.captures(key), choice)
+        if not found and key in listed:
+            note(f"{listed[key]}: the archive has no such page")
+        yield from found
 
 
 def _all(engine: Engine, choice: PageChoice) -> Iterator[Capture]:
@@ -154,10 +157,11 @@ def _keys_of_query(engine: Engine, choice: PageChoice) -> Iterator[str]:
         yield urlkey(hit.url)
 
 
-def _keys_of_urls(urls: Iterable[str], note: _Note) -> Iterator[str]:
+def _keys_of_urls(urls: Iterable[str], note: _Note) -> Iterator[tuple[str, str]]:
+    """Yield the urlkey of each valid URL with the URL."""
     for url in urls:
         try:
-            yield urlkey(url)
+            yield urlkey(url), url
         except UrlError as error:
             note(str(error))
 

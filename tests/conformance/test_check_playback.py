@@ -269,9 +269,12 @@ def test_a_page_is_checked_again_when_what_was_an_error_was_captured_with_succes
     assert repaired_pages(engine) == set()
 
 
-def test_urls_that_are_none_are_told_once(filled: Engine) -> None:
-    report, _ = _check(filled, MadeUpBrowser(), PageChoice(urls=(OLD, "http://a.example:99999/")))
-    assert (report.checked, report.problems_total) == (1, 1)
+def test_urls_that_are_none_or_no_pages_are_told_once(filled: Engine) -> None:
+    missing = "http://a.example/none"
+    choice = PageChoice(urls=(OLD, missing, "http://a.example:99999/"))
+    report, _ = _check(filled, MadeUpBrowser(), choice)
+    assert (report.checked, report.problems_total) == (1, 2)
+    assert report.problems[1] == f"{missing}: the archive has no such page"
 
 
 def test_what_was_scored_stays_when_the_browser_dies(filled: Engine) -> None:
