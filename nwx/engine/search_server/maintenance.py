@@ -176,12 +176,13 @@ class ServerSnapshots(Backups):
         for snapshot in snapshots:
             body = {"indices": "*", "include_global_state": False}
             self._request("POST", f"{snapshot}/_restore", body)
-        self._wait_for_shards(sum(one["shards"]["total"] for one in found), progress)
+        names = [name for one in found for name in one["indices"]]
+        self._wait_for_shards(names, sum(one["shards"]["total"] for one in found), progress)
         verify(self._server.address)
 
-    def _wait_for_shards(self, total: int, progress: ShowProgress) -> None:
-        """Wait until `total` primary shards are active; the status is yellow long before."""
-        path = f"/_cluster/health/{quoted(self._prefix)}-*"
+    def _wait_for_shards(self, names: Iterable[str], total: int, progress: ShowProgress) -> None:
+        """Wait until all primary shards of indices are active; the status is yellow long before."""
+        path = f"/_cluster/health/{quoted(','.join(names))}"
         params = {"wait_for_active_shards": total, "timeout": f"{_LONGEST_SECONDS:.0f}s"}
         while True:
             with suppress(RefusedError):  # 408, not in time: the current state follows

@@ -3,8 +3,10 @@
 from typing import Any
 from urllib.parse import unquote
 
+from nwx.bulk.progress import no_progress
+from nwx.engine.capabilities import accept
 from nwx.engine.search_server.date_indices import ServerDatesIndices
-from nwx.engine.search_server.maintenance import ServerShards, with_copies_away
+from nwx.engine.search_server.maintenance import ServerShards, ServerSnapshots, with_copies_away
 from nwx.engine.search_server.schema import Schema
 from nwx.settings import ServerSettings
 from tests.unit.engine.search_server.fake_server import Reply, serving
@@ -84,3 +86,24 @@ def test_copies_of_nodes_that_left_are_named_and_those_that_never_were_are_not()
 
     with serving(answer) as (_, server):
         assert with_copies_away(server, "abc") == ("a-000001", "c-000002")
+
+
+def test_a_restore_waits_for_its_own_indices() -> None:
+    """Not for those of an archive with the prefix `nwx-two`, which may be active."""
+
+    def answer(_: int, path: str, body: bytes) -> Reply:
+        part = path[-1]
+        found = {"snapshot": part, "state": "SUCCESS", "indices": [f"nwx-{part}", f"nwx-x{part}"]}
+        shards = {"active_primary_shards": 8, "initializing_shards": 0}
+        snapshots = [found | {"shards": {"total": 2}}]
+        return 200, shards | {"snapshots": snapshots} if "/_" in path else {}
+
+    settings = ServerSettings()
+    with serving(answer) as (fake, server):
+        schema = Schema(server, settings)
+        shards = ServerShards(server, schema, ServerDatesIndices(server, schema), settings)
+        backups = ServerSnapshots(server, shards, settings.prefix, "nightly")
+        backups.restore("20261123-020000-417", accept, no_progress, replaced=False)
+        paths = [unquote(path).partition("?")[0] for path, *_ in fake.requests]
+    health = {path for path in paths if path.startswith("/_cluster/health/")}
+    assert health == {"/_cluster/health/nwx-0,nwx-x0,nwx-1,nwx-x1,nwx-2,nwx-x2,nwx-3,nwx-x3"}
