@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LONGEST_CELL = 300
 _WIDTH, _HEIGHT, _MARGIN = 420, 90, 14
+_MOST_YEARS = 100
 _COLOURS = ("#30638e", "#d1495b", "#2a9d8f", "#edae49", "#6d597a", "#57606a")
 
 
@@ -320,13 +321,18 @@ class Rows(ResultTable[_T]):
 
 
 def rows_by_year(timestamps: Iterable[str]) -> Mapping[str, int]:
-    """Return the number of timestamps of each year, from the first year to the last."""
+    """Return the number of timestamps of each year, from the first year to the last.
+
+    Years without any are left out if wrong dates, such as 9999, make them too many.
+    """
     counts: dict[str, int] = {}
     for timestamp in timestamps:
         counts[timestamp[:4]] = counts.get(timestamp[:4], 0) + 1
     if not counts:
         return {}
     first, last = int(min(counts)), int(max(counts))
+    if last - first > _MOST_YEARS:
+        return dict(sorted(counts.items()))
     return {f"{year:04}": counts.get(f"{year:04}", 0) for year in range(first, last + 1)}
 
 
