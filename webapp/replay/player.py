@@ -30,11 +30,9 @@ from pywb.warcserver.resource import responseloader
 from pywb.warcserver.resource.resolvingloader import ResolvingLoader
 from pywb.warcserver.warcserver import register_source
 from warcio.recordloader import ArchiveLoadFailed
-from warcio.timeutils import timestamp_to_iso_date
 
 from nwx.access.user_options import network_of
 from nwx.errors import SourceError
-from nwx.values.timestamps import normal_timestamp
 from webapp.headers import (
     ROBOTS,
     ROBOTS_TXT,
@@ -53,6 +51,7 @@ from webapp.replay.rewriter import (
     FRAME,
     POLICY_HEADER,
     CaptureRewriter,
+    complete_headers,
     has_content,
     is_encoded,
     policy,
@@ -94,9 +93,7 @@ class OriginalLoader(ResolvingLoader):  # type: ignore[misc]
 
     def _resolve_path_load(self, *given: Any) -> Any:
         record = super()._resolve_path_load(*given)
-        if date := record.rec_headers.get_header("WARC-Date"):  # may be `2021`
-            date = timestamp_to_iso_date(normal_timestamp(date))
-            record.rec_headers.replace_header("WARC-Date", date)
+        complete_headers(record)
         headers = record.http_headers
         if record.rec_type == "revisit" and headers and headers.get_statuscode() == "304":
             # "Not modified" was meant for the crawler; readers get the original with its head.

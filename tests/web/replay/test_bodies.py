@@ -170,3 +170,15 @@ def test_parts_of_bodies_are_parts_of_what_is_sent(service: str) -> None:
         with OPENER.open(request, timeout=60) as answer:
             assert answer.status == status
             assert answer.read() == (PLAIN[6:11] if status == 206 else PLAIN)
+
+
+def test_a_response_without_a_head_plays(archive: tuple[Engine, Path], service: str) -> None:
+    engine, folder = archive
+    head = (
+        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://empty.example/\r\n"
+        "WARC-Date: 2016-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:x:empty>\r\n"
+        "Content-Type: application/http; msgtype=response\r\nContent-Length: 0\r\n\r\n"
+    )
+    (folder / "empty.warc").write_bytes(head.encode() + b"\r\n\r\n")
+    import_file(engine, folder / "empty.warc")
+    assert fetch(f"{service}/replay/2016id_/http://empty.example/") == (200, "")
