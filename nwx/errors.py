@@ -252,7 +252,7 @@ class EngineError(NwxError):
 
 
 class NoArchiveError(EngineError):
-    """A folder that contains no archive."""
+    """A folder or server that contains no archive."""
 
 
 class EngineUnavailableError(EngineError):

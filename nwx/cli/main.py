@@ -310,7 +310,7 @@ def _fail(error: NwxError, name: str) -> int:
     lines = str(error).split("\n") if isinstance(error, SpecificationError) else [str(error)]
     for line in lines:
         click.echo(f"{name}: {clean(line)}", err=True)
-    if isinstance(error, NoArchiveError):
+    if isinstance(error, NoArchiveError) and "path" in error.text.values:  # a folder
         _show_archives_near(Path(str(error.text.values["path"])).absolute())
     if isinstance(error, QueryError) and error.query and error.position is not None:
         from rich.cells import cell_len

@@ -9,6 +9,7 @@ from nwx.access.hidden_urls import HiddenError
 from nwx.archive import Archive
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Role, Scope, Viewer
 from nwx.errors import EngineError
+from nwx.model import IndexName
 from tests.conformance.archive import settings_of
 from tests.conformance.engines import Opener
 from tests.conformance.test_facets import cache
@@ -121,3 +122,19 @@ def test_a_missing_archive_is_an_error_and_is_not_made(open_archive: Opener) -> 
             with pytest.raises(EngineError, match=r"no (such )?archive"):
                 pytest.fail(f"{what}: {read(archive)}")
         assert archive.add_rule("block", HOME) in archive.rules()
+
+
+def test_a_monitor_and_a_crawl_with_examples_need_no_archive(
+    open_archive: Opener, open_another: Opener, tmp_path: Path
+) -> None:
+    with open_archive() as engine, open_another() as another:
+        engine.entry_store(IndexName.QUALITY).put_state("monitor:lamps", b"{}")
+        settings, others = settings_of(engine), settings_of(another)
+    with Archive(settings) as monitored:
+        assert monitored.monitored() == ["lamps"] and not monitored.has_rules()
+    for name in "ab":
+        (tmp_path / f"{name}.html").write_bytes(html("Lamps", "oil lamps of the lantern tower"))
+    like = [str(tmp_path / f"{name}.html") for name in "ab"]
+    with Archive(others) as archive:
+        archive.save_crawl(f'name = "lamps"\nlike = {like}\n', "", files=True)
+        assert "lantern" in archive.crawl_specification("lamps").text

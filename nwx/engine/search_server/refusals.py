@@ -19,6 +19,7 @@ from nwx.errors import (
     EngineFullError,
     EngineUnavailableError,
     ErrorText,
+    NoArchiveError,
     PartialAnswerError,
     QueryError,
 )
@@ -49,7 +50,7 @@ class RefusedError(EngineError):
         self.types = types
 
 
-class IndexMissingError(EngineError):
+class IndexMissingError(NoArchiveError):
     """A missing index."""
 
 

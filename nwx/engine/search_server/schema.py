@@ -166,8 +166,12 @@ class Schema:
         self._is_checked = True
 
     def check(self) -> None:
-        """Raise an error on an archive that is missing, newer or not nwx's; checked only once."""
-        if not self._is_checked and not self._checked():
+        """Raise an error on an archive that is missing, newer or not nwx's; checked only once.
+
+        A monitor may have stored its state before the first import.
+        """
+        state = f"{self.name(IndexName.QUALITY)}-files"
+        if not (self._is_checked or self._checked() or index_states(self._server, state)):
             reason = f"no index begins with {self._settings.prefix!r}"
             raise missing_archive(self._server.place, reason)
         self._is_checked = True
