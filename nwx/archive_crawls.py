@@ -169,6 +169,7 @@ class ArchiveCrawls(ArchiveWork):
             with QueueClient(queue, self.settings.queue_token, crawl) as client:
                 yield client
         else:
+            self._whole()  # without an archive it would wait for ever
             with self._writable() as engine:
                 yield archive_urls(engine, crawl)
 

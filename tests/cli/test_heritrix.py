@@ -36,6 +36,8 @@ def test_a_folder_that_is_no_job(nwx: Nwx, tmp_path: Path) -> None:
     wrong = nwx("heritrix", tmp_path, "--crawl", "floods", code=2)
     assert "it has no crawler-beans.cxml" in wrong.err
     assert nwx("heritrix", tmp_path, code=2).err.endswith("Missing option '--crawl'.\n")
+    (tmp_path / "crawler-beans.cxml").touch()
+    assert "no archive at" in nwx("heritrix", tmp_path, "--crawl", "floods", code=1).err
 
 
 def test_a_queue_that_refuses_ends_it(nwx: Nwx, tmp_path: Path) -> None:
