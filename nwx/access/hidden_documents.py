@@ -254,9 +254,9 @@ class HiddenDocumentSet:
             counts = self._looked_at, self._hidden_captures
             state = _State(self._decisions.key, mark, hidden, counts, list(self._files.items()))
             try:
-                self._engine.access_index().put_state(_STATE, _sealed(state))
+                self._engine.access_index().put_state(_STATE, _sealed(state), derived=True)
             except EngineError:
-                self._keeps_state = False  # read-only, or another process is writing
+                self._keeps_state = False  # the disk is read-only, or another process is writing
         return hidden
 
 

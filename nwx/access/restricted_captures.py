@@ -1,6 +1,6 @@
 """The captures, documents and dates that a viewer may see."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -103,15 +103,13 @@ class RestrictedCaptures(CaptureIndex):
             if not self._decisions.hides(one)
         )
 
-    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+    def statuses(
+        self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
+    ) -> dict[str, int]:
         found = self._engine.statuses(urlkeys)
-        for key in [one for one in found if self._decisions.touches(one)]:
-            codes = [one.status_code or 0 for one in self.captures(key)]
-            if codes:
-                found[key] = min(codes)
-            else:
-                del found[key]
-        return found
+        touched = {key for key in found if self._decisions.touches(key)}
+        visible = self._engine.statuses(list(touched), hides or self._decisions.hides)
+        return {key: status for key, status in found.items() if key not in touched} | visible
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
         answers = self._engine.captures_near(asked, most)

@@ -113,7 +113,7 @@ class RestrictedStore(EntryStore):
     def delete(self, ids: Collection[str]) -> int:
         raise self._visible.refusal()
 
-    def put_state(self, name: str, state: bytes) -> None:
+    def put_state(self, name: str, state: bytes, *, derived: bool = False) -> None:
         raise self._visible.refusal()
 
     def get(self, ids: Collection[str], fields: Sequence[str] = ()) -> dict[str, IndexEntry]:

@@ -1,8 +1,9 @@
 """The captures of an archive, in CDX order and by digest, and spans to select them."""
 
 import heapq
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -87,6 +88,14 @@ def nearest_captures(captures: Iterable[Capture], timestamp: str, most: int) -> 
     return sorted(captures, key=order)[:most]
 
 
+def lowest_statuses(found: Iterable[tuple[str, int | None]]) -> dict[str, int]:
+    """Return the lowest status per urlkey of captures given by both; None counts as 0."""
+    lowest: dict[str, int] = {}
+    for urlkey, status in found:
+        lowest[urlkey] = min(status or 0, lowest.get(urlkey, sys.maxsize))
+    return lowest
+
+
 COLUMN_ROWS = 20_000
 """The approximate number of captures yielded in columns at once."""
 
@@ -135,8 +144,10 @@ class CaptureIndex(ABC):
         """
 
     @abstractmethod
-    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
-        """Return the lowest status code per urlkey, for urlkeys with captures.
+    def statuses(
+        self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
+    ) -> dict[str, int]:
+        """Return the lowest status code per urlkey, for urlkeys with captures that are not hidden.
 
         A capture without a status counts as 0.
         """

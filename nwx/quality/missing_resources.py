@@ -254,7 +254,7 @@ def _add(found: CheckedMissing, page: str, key: str, one: CheckedResource, most_
 NEVER_CAPTURED = -1
 """The status of a resource without captures."""
 
-_AT_ONCE = 1_000
+_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)

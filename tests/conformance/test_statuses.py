@@ -36,6 +36,12 @@ def test_statuses_of_very_many_urls(engine: Engine) -> None:
     engine.refresh()
     keys = [one.urlkey for one in many] + [f"org,nowhere)/{number}" for number in range(4_000)]
     assert engine.statuses(keys) == {one.urlkey: 200 for one in many}
+    later = capture("http://example.org/7", "2011", status=100)
+    engine.write(Batch(captures=(later,)))
+    engine.refresh()
+    assert engine.statuses([keys[7], keys[8], keys[-1]]) == {keys[7]: 100, keys[8]: 200}
+    shown = engine.statuses([keys[7], keys[8]], lambda one: one.timestamp < "2011")
+    assert shown == {keys[7]: 100}
 
 
 def test_statuses_of_urls_written_at_several_times(engine: Engine) -> None:
@@ -48,3 +54,5 @@ def test_statuses_of_urls_written_at_several_times(engine: Engine) -> None:
         "org,example)/a": 200,
         "org,example)/a!2012": 503,
     }
+    shown = engine.statuses(["org,example)/a"], lambda one: one.timestamp >= "2011")
+    assert shown == {"org,example)/a": 404}

@@ -107,8 +107,11 @@ class StatefulIndex(ABC):
         """Return whether the index was ever written to."""
 
     @abstractmethod
-    def put_state(self, name: str, state: bytes) -> None:
-        """Store bytes, possibly millions, under a name, replacing earlier ones."""
+    def put_state(self, name: str, state: bytes, *, derived: bool = False) -> None:
+        """Store bytes, possibly millions, under a name, replacing earlier ones.
+
+        What can be `derived` again is also stored in an archive that is open for reading only.
+        """
 
     @abstractmethod
     def state(self, name: str) -> bytes | None:
@@ -194,8 +197,8 @@ class EntryIndex(StatefulIndex):
     def is_made(self) -> bool:
         return self._store.is_made()
 
-    def put_state(self, name: str, state: bytes) -> None:
-        self._store.put_state(name, state)
+    def put_state(self, name: str, state: bytes, *, derived: bool = False) -> None:
+        self._store.put_state(name, state, derived=derived)
 
     def state(self, name: str) -> bytes | None:
         return self._store.state(name)

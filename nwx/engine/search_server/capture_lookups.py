@@ -2,14 +2,20 @@
 
 import heapq
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from nwx.cdx.layouts import NO_VALUE
 from nwx.cdx.rows import REVISIT, CdxRow
-from nwx.engine.capture_index import CaptureIndex, CdxSpan, KeysAtTime, nearest_captures
+from nwx.engine.capture_index import (
+    CaptureIndex,
+    CdxSpan,
+    KeysAtTime,
+    lowest_statuses,
+    nearest_captures,
+)
 from nwx.engine.search_server.capture_store import (
     CDX_ORDER,
     PLACE_ORDER,
@@ -204,11 +210,18 @@ class CaptureLookups(CaptureIndex):
         }
         return bool(search_page(self._server, self._captures, body)["hits"]["total"]["value"])
 
-    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+    def statuses(
+        self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
+    ) -> dict[str, int]:
         found: dict[str, int] = {}
         keys = [key for key in urlkeys if len(key) <= LONGEST]
         for begin in range(0, len(keys), _AT_ONCE):
             some = keys[begin : begin + _AT_ONCE]
+            if hides:
+                captures = self._sorted({"terms": {"urlkey": some}})
+                shown = ((one.urlkey, one.status_code) for one in captures if not hides(one))
+                found |= lowest_statuses(shown)
+                continue
             lowest = {"min": {"field": "status_code", "missing": 0}}
             terms = {"field": "urlkey", "size": len(some), "include": some}
             body: Body = {

@@ -11,6 +11,7 @@ from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.errors import EngineError
 from nwx.keys import document_key
 from nwx.model import Batch, Capture, Dates
 from nwx.query.question import HiddenDocuments, Question
@@ -142,3 +143,19 @@ def test_a_damaged_state_is_not_used(tmp_path: Path) -> None:
         access.put_state(name, stored.replace(id, b"0" * len(id)))
         assert hidden().documents == found.documents
         assert access.state(name) == stored
+
+
+def test_a_reader_stores_the_state_for_the_next_process(tmp_path: Path) -> None:
+    with archive_of_pages(tmp_path / "archive") as archive:
+        decisions = hiding()
+        archive.access_index().put(decisions.restricting, "test")
+    with EmbeddedEngine(tmp_path / "archive", read_only=True) as reader:
+        access = reader.access_index()
+        found = HiddenDocumentSet(reader, decisions, keeps_state=True).current()
+        (name,) = access.states()
+        with pytest.raises(EngineError, match="reading only"):
+            access.put_state("other", b"1")
+    with EmbeddedEngine(tmp_path / "archive", read_only=True) as reader:
+        following = HiddenDocumentSet(reader, decisions, keeps_state=True)
+        assert following.current() == found
+        assert reader.access_index().states() == [name]

@@ -3,7 +3,7 @@
 import pytest
 
 from nwx.cdx.rows import CdxRow
-from nwx.engine.capture_index import CdxSpan, exactly, nearest_captures
+from nwx.engine.capture_index import CdxSpan, exactly, lowest_statuses, nearest_captures
 from tests.conformance.archive import capture
 
 
@@ -56,3 +56,8 @@ def test_the_earlier_of_two_as_near_comes_first() -> None:
         capture("http://a.example/", time, offset=1) for time in ("20100103", "20100101")
     )
     assert nearest_captures([later, earlier], "20100102000000", 9) == [earlier, later]
+
+
+def test_the_lowest_status_counts_and_none_is_zero() -> None:
+    found = [("a", 404), ("b", None), ("a", 200), ("b", 500), ("c", 999)]
+    assert lowest_statuses(found) == {"a": 200, "b": 0, "c": 999}

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from heapq import merge
@@ -12,7 +12,13 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nwx.captures import VALUE_FIELDS, CaptureColumns, capture_of_values
-from nwx.engine.capture_index import COLUMN_ROWS, CaptureIndex, KeysAtTime, nearest_captures
+from nwx.engine.capture_index import (
+    COLUMN_ROWS,
+    CaptureIndex,
+    KeysAtTime,
+    lowest_statuses,
+    nearest_captures,
+)
 from nwx.engine.embedded.captures import cdx_rows
 from nwx.engine.embedded.captures.block_lookups import (
     DIGESTS,
@@ -250,6 +256,43 @@ def _lowest_status(db: sqlite3.Connection, urlkey: str) -> int | None:
     return min((int(one or 0) for piece in pieces for one in piece["status_code"]), default=None)
 
 
+_PER_LOOKUP = 200
+"""The captures that a scan reads in the time of one look-up."""
+
+
+def _statuses(
+    db: sqlite3.Connection, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None
+) -> Iterator[tuple[str, int | None]]:
+    """Yield the urlkey and status of visible captures; without rules perhaps only the lowest."""
+    (captures,) = db.execute("SELECT total(captures) FROM runs WHERE shown").fetchone()
+    if captures <= _PER_LOOKUP * len(urlkeys):
+        yield from _scanned_statuses(db, set(urlkeys), hides)
+        return
+    for urlkey in urlkeys:
+        if hides:
+            found = stored_captures(db, (urlkey, ""), (f"{urlkey}\0", ""))
+            yield from ((urlkey, one.status_code) for one in found if not hides(one))
+        elif (status := _lowest_status(db, urlkey)) is not None:
+            yield urlkey, status
+
+
+def _scanned_statuses(
+    db: sqlite3.Connection, urlkeys: Collection[str], hides: Callable[[Capture], bool] | None
+) -> Iterator[tuple[str, int | None]]:
+    def wanted(piece: BlockColumns) -> Sequence[bool]:
+        return [key in urlkeys for key in piece["urlkey"]]
+
+    span = (min(urlkeys, default=""), ""), (f"{max(urlkeys, default='')}\0", "")
+    fields = VALUE_FIELDS if hides else ("urlkey", "status_code")
+    for run in shown_runs(db):
+        for piece in captures_between(db, *span, fields, choose=wanted, runs=[run]):
+            if hides:
+                shown = (one for one in captures_of_columns(piece) if not hides(one))
+                yield from ((one.urlkey, one.status_code) for one in shown)
+            else:
+                yield from zip(piece["urlkey"], values_of_column(piece, "status_code"), strict=True)
+
+
 def _has_keys(db: sqlite3.Connection, start: str) -> bool:
     end = start[:-1] + chr(ord(start[-1]) + 1)
     return any(True for _ in captures_between(db, (start, ""), (end, ""), ()))
@@ -302,10 +345,11 @@ class StoredCaptures(CaptureIndex):
                 found = captures_with_digest(db, digest, urlkey)
                 yield from (one for one in found if one not in known)
 
-    def statuses(self, urlkeys: Sequence[str]) -> dict[str, int]:
+    def statuses(
+        self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
+    ) -> dict[str, int]:
         with self._reading() as db, snapshot(db):
-            found = ((urlkey, _lowest_status(db, urlkey)) for urlkey in urlkeys)
-            return {urlkey: status for urlkey, status in found if status is not None}
+            return lowest_statuses(_statuses(db, urlkeys, hides))
 
     def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
         with self._reading() as db, snapshot(db):

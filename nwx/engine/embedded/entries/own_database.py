@@ -86,10 +86,16 @@ class OwnDatabase:
         self._was_read = False
 
     @contextmanager
-    def writing(self, synchronous: str = "") -> Iterator[sqlite3.Connection]:
-        """Yield the connection for one change, stored whole or not at all."""
+    def writing(
+        self, synchronous: str = "", *, derived: bool = False
+    ) -> Iterator[sqlite3.Connection]:
+        """Yield the connection for one change, stored whole or not at all.
+
+        What can be `derived` again is also written where the archive is open for reading only, if
+        the file exists in the current format.
+        """
         with self._guard, self._folder.our_errors(self.path):
-            db = self._writable()
+            db = self._writable(derived=derived)
             if synchronous:
                 db.execute(f"PRAGMA {synchronous}")
             with transaction(db):
@@ -192,18 +198,27 @@ class OwnDatabase:
             self._reader.close()
         self._reader = None
 
-    def _writable(self) -> sqlite3.Connection:
-        if self._read_only:
+    def _writable(self, *, derived: bool = False) -> sqlite3.Connection:
+        if self._read_only and not (derived and self._has_current_format()):
             raise EngineError.translated(
                 "the archive at %(path)s was opened for reading only", path=self._folder.path
             )
         if self._db is None:
+            if self._read_only:
+                self._db = self._opened_to_write()
+                return self._db
             self._make_archive()
             self._folder.check(writing=True)
             self.is_missing()
             self._db = self._opened_to_write()
             self._folder.note_store(self._form.name)
         return self._db
+
+    def _has_current_format(self) -> bool:
+        if self.is_missing():
+            return False
+        with closing(connect_sqlite(self.path, read_only=True)) as db:
+            return file_format(db, self.path, self._form.format) == self._form.format
 
     def _opened_to_write(self) -> sqlite3.Connection:
         db = connect_sqlite(self.path, ("journal_mode = WAL", *self._form.pragmas))
@@ -308,8 +323,8 @@ class OwnIndex(StatefulIndex):
         """Return the number of entries, and the bytes stored, states included."""
         return IndexStats(self._count(), self.database.stored_bytes())
 
-    def put_state(self, name: str, state: bytes) -> None:
-        with self.database.writing() as db:
+    def put_state(self, name: str, state: bytes, *, derived: bool = False) -> None:
+        with self.database.writing(derived=derived) as db:
             db.execute("INSERT OR REPLACE INTO states VALUES (?, ?)", (name, state))
             if self.counted:
                 note_count(db, self.counted)

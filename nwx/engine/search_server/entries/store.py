@@ -219,7 +219,8 @@ class ServerEntryStore(EntryStore):
         for state in self.states():
             self.put_state(state, b"")
 
-    def put_state(self, name: str, state: bytes) -> None:
+    def put_state(self, name: str, state: bytes, *, derived: bool = False) -> None:
+        del derived  # a server has no archives open for reading only
         self._states.put(name, state)
 
     def state(self, name: str) -> bytes | None:

@@ -167,8 +167,8 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
     def state(self, name: str) -> bytes | None:
         return self._store.state(name) or None
 
-    def put_state(self, name: str, state: bytes) -> None:
-        super().put_state(name, state)
+    def put_state(self, name: str, state: bytes, *, derived: bool = False) -> None:
+        super().put_state(name, state, derived=derived)
         self._remembered.clear()
 
     def recent_state(self, name: str) -> bytes | None:
