@@ -169,8 +169,7 @@ class ArchiveCrawls(ArchiveWork):
             with QueueClient(queue, self.settings.queue_token, crawl) as client:
                 yield client
         else:
-            self._whole()  # without an archive it would wait for ever
-            with self._writable() as engine:
+            with self._writable(makes=False) as engine:
                 yield archive_urls(engine, crawl)
 
     def due(
@@ -303,8 +302,7 @@ class ArchiveCrawls(ArchiveWork):
         from nwx.steering.specifications.specification_store import steering_specification
         from nwx.steering.steering_run import steer_archive
 
-        self._whole()  # no archive is made here
-        with self._writable() as engine:
+        with self._writable(makes=False) as engine:
             chosen = steering_specification(engine, spec, like)
             return steer_archive(engine, self.settings, chosen, options, progress, stopping)
 

@@ -311,7 +311,7 @@ class ArchiveIndices(ArchiveWork):
         from nwx.bulk.pool import hidden_main_module
         from nwx.dedup.digest_lists import add_digests
 
-        with self._writable() as engine, hidden_main_module():
+        with self._writable(makes=False) as engine, hidden_main_module():
             return add_digests(engine, workers, progress)
 
     def enrich(
@@ -328,7 +328,7 @@ class ArchiveIndices(ArchiveWork):
         from nwx.bulk.pool import hidden_main_module
         from nwx.importing.enrichment import enrich_archive
 
-        with self._writable() as engine, hidden_main_module():
+        with self._writable(makes=False) as engine, hidden_main_module():
             return enrich_archive(engine, names, workers, progress)
 
     def enrichers(self) -> tuple[str, ...]:

@@ -123,9 +123,7 @@ class ArchiveRules(ArchiveWork):
         from nwx.maintenance.purge import take_down
         from nwx.maintenance.takedown_targets import asked_takedown
 
-        if purge:
-            self._whole()  # no archive is made here
-        with self._writable() as engine:
+        with self._writable(makes=not purge) as engine:
             scope = asked_takedown(engine, target, collection, from_, to)
             return take_down(
                 engine, self.settings, scope, reason, by=by, purge=purge, progress=progress

@@ -89,8 +89,12 @@ class ArchiveWork:
             return found
 
     @contextmanager
-    def _writable(self, progress: ShowProgress = no_progress) -> "Iterator[Engine]":
-        """Open the engine for writing within a context, including hidden data; may be nested."""
+    def _writable(
+        self, progress: ShowProgress = no_progress, *, makes: bool = True
+    ) -> "Iterator[Engine]":
+        """Open the whole engine for writing; may be nested. It must exist unless it `makes` one."""
+        if not makes:
+            self._whole()
         if self._is_shared or self._is_writing:
             yield self._whole()
             return
@@ -268,15 +272,13 @@ class ArchiveWork:
     ) -> "PictureBuildReport":
         from nwx.pictures.build import build_pictures
 
-        self._whole()  # no archive is made here
-        with self._writable() as engine:
+        with self._writable(makes=False) as engine:
             return build_pictures(engine, workers=workers, anew=anew, progress=progress)
 
     def _build_vectors(self, progress: ShowProgress, *, anew: bool) -> "VectorBuildReport":
         from nwx.searching.vectors import build_vectors
 
-        self._whole()
-        with self._writable() as engine:
+        with self._writable(makes=False) as engine:
             return build_vectors(engine, self.settings.embedder, anew=anew, progress=progress)
 
     def export_captures(

@@ -99,6 +99,8 @@ def test_a_change_of_rules_holds_for_the_next_question(
 
 READINGS: dict[str, Callable[[Archive], object]] = {
     "access rules": Archive.rules,
+    "add digests": Archive.add_digests,
+    "enrich": lambda archive: archive.enrich(["dates"]),
     "changes of rules": Archive.rule_changes,
     "crawls": Archive.crawls,
     "judgements": Archive.judgements,
