@@ -217,8 +217,11 @@ def _pieces(
     fields: Sequence[str],
     choose: Choose | None,
 ) -> Iterator[BlockColumns]:
-    for number, *frames in blocks:
-        block = kept_block(number, *frames) if len(frames) == 1 else Block(number, *frames)
+    is_of_url = span[1][0][:-1] == span[0][0]
+    for number, lines, *rest in blocks:
+        if rest and is_of_url and not BlockPart(db, kept_block(number, lines), *span):
+            continue  # most runs lack a URL: its other columns are not decoded
+        block = Block(number, lines, *rest) if rest else kept_block(number, lines)
         part = BlockPart(db, block, *span)
         if not part:
             continue
