@@ -24,8 +24,8 @@ from nwx.engine.embedded.captures.stored_captures import (
     capture_at,
     last_batch,
     source_codes,
-    values_of_column,
 )
+from nwx.engine.embedded.captures.url_lookups import values_of_column
 from nwx.engine.embedded.database import count_rows
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nwx.bulk.whole_files import unsealed_json
 from nwx.engine.embedded.captures.blocks import BEGINNING, END
 from nwx.engine.embedded.captures.runs import snapshot
-from nwx.engine.embedded.captures.stored_captures import stored_captures
+from nwx.engine.embedded.captures.url_lookups import stored_captures
 from nwx.engine.embedded.database import TABLES, connect, count_rows
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.registry import find_documents, find_nums, id_bytes

@@ -13,7 +13,7 @@ from nwx.bulk.whole_files import unsealed_json
 from nwx.captures import VALUE_FIELDS, values_of
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.embedded.captures.blocks import BEGINNING, END
-from nwx.engine.embedded.captures.stored_captures import stored_captures
+from nwx.engine.embedded.captures.url_lookups import stored_captures
 from nwx.settings import Settings
 
 _ROWS = """

@@ -103,13 +103,13 @@ def line_blocks(
 def _blocks_of_url(
     db: sqlite3.Connection, urlkey: str, span: CdxSpan, form: CdxLineForm
 ) -> list[CdxBlock] | None:
-    """Return the captures of a URL as lines, None if they are too many to read at once."""
+    """Return the captures of a URL as lines, None if they are many or in several runs."""
     parts = parts_of_url(db, urlkey)
-    if parts is None:
+    if parts is None or len(parts) > 1:
         return None
     choose = _chooser(span) if span.collection or span.revisits is not None else None
     blocks = []
-    for part in parts:
+    for part in chain.from_iterable(parts.values()):
         piece: BlockColumns = part
         if choose is not None and not all(which := choose(part)):
             piece = part.chosen(which, (*_LINE_FIELDS, "record_type"))

@@ -158,8 +158,8 @@ def captures_between(
     return ({name: values[::-1] for name, values in piece.items()} for piece in pieces)
 
 
-def parts_of_url(db: sqlite3.Connection, urlkey: str) -> list[BlockPart] | None:
-    """Return the captures of a URL, None if they are many or in several runs.
+def parts_of_url(db: sqlite3.Connection, urlkey: str) -> dict[int, list[BlockPart]] | None:
+    """Return the captures of a URL by run, None if they may be in many blocks.
 
     Runs a single statement, so no snapshot is needed.
     """
@@ -168,14 +168,11 @@ def parts_of_url(db: sqlite3.Connection, urlkey: str) -> list[BlockPart] | None:
     rows = db.execute(_command(_OF_ALL, False, False, False), values).fetchall()
     if len(rows) == _FEW:
         return None
-    parts = []
-    runs = set()
+    parts: dict[int, list[BlockPart]] = {}
     for run, number, lines in rows:
-        part = BlockPart(db, kept_block(number, lines), (urlkey, ""), (last, ""))
-        if part:
-            parts.append(part)
-            runs.add(run)
-    return parts if len(runs) < 2 else None
+        if part := BlockPart(db, kept_block(number, lines), (urlkey, ""), (last, "")):
+            parts.setdefault(run, []).append(part)
+    return parts
 
 
 def _few_blocks(

@@ -3,22 +3,16 @@
 import re
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from heapq import merge
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nwx.captures import VALUE_FIELDS, CaptureColumns, capture_of_values
-from nwx.engine.capture_index import (
-    COLUMN_ROWS,
-    CaptureIndex,
-    KeysAtTime,
-    lowest_statuses,
-    nearest_captures,
-)
+from nwx.captures import VALUE_FIELDS, CaptureColumns
+from nwx.engine.capture_index import COLUMN_ROWS, CaptureIndex, KeysAtTime
 from nwx.engine.embedded.captures import cdx_rows
 from nwx.engine.embedded.captures.block_lookups import (
     DIGESTS,
@@ -33,9 +27,7 @@ from nwx.engine.embedded.captures.block_lookups import (
 from nwx.engine.embedded.captures.blocks import (
     BEGINNING,
     END,
-    NUMBER_FIELDS,
     BlockColumns,
-    Position,
 )
 from nwx.engine.embedded.captures.runs import (
     START,
@@ -43,12 +35,17 @@ from nwx.engine.embedded.captures.runs import (
     block_numbered,
     captures_behind,
     captures_between,
-    parts_of_url,
     place_of_text,
     places_of,
     shown_runs,
     snapshot,
     text_of_place,
+)
+from nwx.engine.embedded.captures.url_lookups import (
+    captures_of_columns,
+    stored_captures,
+    url_captures_near,
+    url_statuses,
 )
 from nwx.engine.embedded.database import CAPTURE_NUMBERS, count_rows
 from nwx.engine.embedded.folder import Folder
@@ -61,26 +58,6 @@ if TYPE_CHECKING:
 
 
 _BLOCKS_KEPT = 16
-
-
-def captures_of_columns(piece: BlockColumns) -> Iterator[Capture]:
-    """Yield the captures of a piece that has all VALUE_FIELDS."""
-    columns = [values_of_column(piece, name) for name in VALUE_FIELDS]
-    return map(capture_of_values, zip(*columns, strict=True))
-
-
-def values_of_column(piece: BlockColumns, name: str) -> Sequence[Any]:
-    """Return a column, NUMBER_FIELDS converted to numbers or None."""
-    values = piece[name]
-    return [int(one) if one else None for one in values] if name in NUMBER_FIELDS else values
-
-
-def stored_captures(
-    db: sqlite3.Connection, first: Position, last: Position, *, newest_first: bool = False
-) -> Iterator[Capture]:
-    """Yield the captures from one position up to, excluding, another."""
-    pieces = captures_between(db, first, last, VALUE_FIELDS, newest_first=newest_first)
-    return (capture for piece in pieces for capture in captures_of_columns(piece))
 
 
 def captures_with_digest(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
@@ -231,68 +208,6 @@ SELECT id_start, value FROM documents
 JOIN facet_values ON field = 'content_language' AND code = content_language WHERE value <> ''"""
 
 
-def _near_captures(db: sqlite3.Connection, asked: KeysAtTime, most: int) -> list[Capture]:
-    """Return captures, as `Engine.captures_near` does."""
-    found: list[Capture] = []
-    for urlkey in asked.urlkeys:
-        if parts_of_url(db, urlkey) == []:  # most keys of renders, by blocks kept in memory
-            continue
-        middle = (urlkey, asked.timestamp)
-        behind = stored_captures(db, middle, (f"{urlkey}\0", ""))
-        before = stored_captures(db, (urlkey, ""), middle, newest_first=True)
-        found += chain(islice(behind, most), islice(before, most))
-    return nearest_captures(found, asked.timestamp, most)
-
-
-def _lowest_status(db: sqlite3.Connection, urlkey: str) -> int | None:
-    # Most urlkeys were never captured, or are in one run, so that no runs need merging.
-    parts = parts_of_url(db, urlkey)
-    if parts is not None:
-        found = chain.from_iterable(
-            zip(part["urlkey"], part["status_code"], strict=True) for part in parts
-        )
-        return min((int(status or 0) for key, status in found if key == urlkey), default=None)
-    pieces = captures_between(db, (urlkey, ""), (f"{urlkey}\0", ""), ("status_code",))
-    return min((int(one or 0) for piece in pieces for one in piece["status_code"]), default=None)
-
-
-_PER_LOOKUP = 200
-"""The captures that a scan reads in the time of one look-up."""
-
-
-def _statuses(
-    db: sqlite3.Connection, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None
-) -> Iterator[tuple[str, int | None]]:
-    """Yield the urlkey and status of visible captures; without rules perhaps only the lowest."""
-    (captures,) = db.execute("SELECT total(captures) FROM runs WHERE shown").fetchone()
-    if captures <= _PER_LOOKUP * len(urlkeys):
-        yield from _scanned_statuses(db, set(urlkeys), hides)
-        return
-    for urlkey in urlkeys:
-        if hides:
-            found = stored_captures(db, (urlkey, ""), (f"{urlkey}\0", ""))
-            yield from ((urlkey, one.status_code) for one in found if not hides(one))
-        elif (status := _lowest_status(db, urlkey)) is not None:
-            yield urlkey, status
-
-
-def _scanned_statuses(
-    db: sqlite3.Connection, urlkeys: Collection[str], hides: Callable[[Capture], bool] | None
-) -> Iterator[tuple[str, int | None]]:
-    def wanted(piece: BlockColumns) -> Sequence[bool]:
-        return [key in urlkeys for key in piece["urlkey"]]
-
-    span = (min(urlkeys, default=""), ""), (f"{max(urlkeys, default='')}\0", "")
-    fields = VALUE_FIELDS if hides else ("urlkey", "status_code")
-    for run in shown_runs(db):
-        for piece in captures_between(db, *span, fields, choose=wanted, runs=[run]):
-            if hides:
-                shown = (one for one in captures_of_columns(piece) if not hides(one))
-                yield from ((one.urlkey, one.status_code) for one in shown)
-            else:
-                yield from zip(piece["urlkey"], values_of_column(piece, "status_code"), strict=True)
-
-
 def _has_keys(db: sqlite3.Connection, start: str) -> bool:
     end = start[:-1] + chr(ord(start[-1]) + 1)
     return any(True for _ in captures_between(db, (start, ""), (end, ""), ()))
@@ -349,11 +264,11 @@ class StoredCaptures(CaptureIndex):
         self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
     ) -> dict[str, int]:
         with self._reading() as db, snapshot(db):
-            return lowest_statuses(_statuses(db, urlkeys, hides))
+            return url_statuses(db, urlkeys, hides)
 
     def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
         with self._reading() as db, snapshot(db):
-            return [_near_captures(db, one, most) for one in asked]
+            return url_captures_near(db, asked, most)
 
     def has_keys(self, starts: Sequence[str]) -> bool:
         with self._reading() as db, snapshot(db):

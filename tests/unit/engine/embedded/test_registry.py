@@ -10,7 +10,7 @@ import pytest
 
 from nwx.captures import values_of
 from nwx.engine.embedded.captures.blocks import BEGINNING, END
-from nwx.engine.embedded.captures.stored_captures import stored_captures
+from nwx.engine.embedded.captures.url_lookups import stored_captures
 from nwx.engine.embedded.database import connect, count_rows, make_tables
 from nwx.engine.embedded.registry import Registry, find_documents, find_nums, id_bytes
 from nwx.engine.embedded.staged_rows import capture_rows, dates_rows, document_row
