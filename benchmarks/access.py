@@ -31,7 +31,7 @@ from benchmarks.searching import FACETS, archive, draw, fill
 from nwx.access.restricted_engine import restricted_to
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
-from nwx.engine.capture_index import CdxLineForm, exactly
+from nwx.engine.capture_index import CdxLineForm, KeysAtTime, exactly
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.server_engines import ElasticEngine
 from nwx.facets.answers import FacetAnswers
@@ -124,6 +124,7 @@ def compare(
     print(f"{'':24}{'whole, ms':>12}{'shown, ms':>12}{'ratio':>8}   (processor, mean of the least)")
     source = random.Random(5)
     keys = [one.urlkey for one in source.sample(captures, 300)]
+    near = [KeysAtTime((key,), "2015") for key in keys]
     ids = [one.document_id for one in source.sample(captures, 300)]
     asked: list[tuple[str, Callable[[Engine, int], object], int]] = [
         ("search with facets", lambda one, n: one.search(questions[n]), len(questions)),
@@ -131,6 +132,8 @@ def compare(
         ("captures of a URL", lambda one, n: list(one.captures(keys[n])), len(keys)),
         ("CDX lines of a URL", lambda one, n: _lines(one, keys[n]), len(keys)),
         ("a document", lambda one, n: one.documents([ids[n]]), len(ids)),
+        ("statuses of 300 URLs", lambda one, _: one.statuses(keys), 1),
+        ("captures near, 300 URLs", lambda one, _: one.captures_near(near, 3), 1),
     ]
     asked += [
         ("explorer, by type", _facets((Criterion.TYPE,)), 1),
