@@ -18,6 +18,8 @@ from nwx.cdxserver.server import CdxServer
 from nwx.cdxserver.sources import EngineSource, RowSource
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.crawl_queue import LimitsOf, no_limits
+from nwx.errors import QueryError
+from nwx.query.words import resolve_picture_query
 from nwx.settings import Settings, load_settings
 from nwx.steering.specifications.specification_store import POLITE_LIMITS, SpecificationLimits
 from nwx.warc.sources import FilePlaces
@@ -304,9 +306,19 @@ def _prepare_templates(app: Flask) -> None:
         replay=replay.address,
         form_token=form_token,
         is_empty=lambda: not archive().collections(),
+        for_pictures=_for_pictures,
     )
     prepare_hidden_marks(app)
     app.context_processor(_common)
+
+
+def _for_pictures(query: str | None) -> str | None:
+    """Return a query of documents if pictures can be searched by it too, otherwise None."""
+    try:
+        resolve_picture_query(query or "")
+    except QueryError:
+        return None
+    return query or None
 
 
 def _common() -> dict[str, object]:

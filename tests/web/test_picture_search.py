@@ -105,6 +105,14 @@ def test_results_lead_to_pictures_and_back(viewed: FlaskClient) -> None:
     assert "/search?q=harbour" in viewed.get("/pictures?q=harbour").text
 
 
+@pytest.mark.parametrize("query", ["type:files", "year:2010", "host:a.example OR ship", "(a"])
+def test_a_query_that_pictures_do_not_know_is_left_out(viewed: FlaskClient, query: str) -> None:
+    for address in ("/search", "/pictures"):
+        shown = viewed.get(address, query_string={"q": query}).text
+        assert 'href="/pictures"' in shown
+        assert "/pictures?q=" not in shown
+
+
 def test_a_picture_has_the_pages_that_show_it(viewed: FlaskClient) -> None:
     (id,) = _ids(viewed, "sailing")
     page = viewed.get(f"/pictures/{id}")
