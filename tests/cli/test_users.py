@@ -46,6 +46,9 @@ def test_accounts_are_added_changed_listed_and_removed(tmp_path: Path) -> None:
 def test_a_password_is_never_an_argument_and_a_server_needs_a_file(tmp_path: Path) -> None:
     asked = run_nwx(tmp_path, *"users add ada".split(), code=2)
     assert "--password-stdin" in asked.err
+    weak = run_nwx(tmp_path, *"users add ada --password-stdin".split(), stdin=b"short\n", code=2)
+    assert "too short" in weak.err
+    assert not (tmp_path / "users.db").exists()
     on_server = run_nwx("http://localhost:1", *"users list".split(), code=2)
     assert "NWX_USERS_FILE" in on_server.err
 

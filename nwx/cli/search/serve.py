@@ -256,13 +256,16 @@ def add_account(
 
     A running service accepts it at once.
     """
-    from nwx.access.account_store import Role, check_account_name
+    from nwx.access.account_store import Role, check_account_name, check_password
 
     if no_password and from_input:
         raise UsageError("--no-password and --password-stdin are mutually exclusive")
     check_account_name(name)
+    password = ""
+    if not no_password:
+        password = check_password(_password(name, from_input=from_input), name)
+    # Created only now: a file without accounts would be left by Ctrl-C at the prompt.
     with _accounts(settings, users_file, make=True) as store:
-        password = "" if no_password else _password(name, from_input=from_input)
         added = store.add(name, Role(role), password)
     click.echo(f"added {clean(added.name)}, {added.role}")
 
