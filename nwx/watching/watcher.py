@@ -71,9 +71,10 @@ class Event:
 
 @dataclass(slots=True)
 class WatchReport:
-    """The number of files by outcome."""
+    """The number of files by outcome, and the captures loaded of files that are not complete."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
+    partial: dict[str, int] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
@@ -158,6 +159,7 @@ class _Watch:
         self._away = False
         self._has_archive = False
         self._ledger: dict[str, SourceFile] = {}
+        self._begun: set[str] = set()
 
     def run(self) -> WatchReport:
         while not self._stopping():
@@ -227,6 +229,9 @@ class _Watch:
         self._ledger = {
             entry.name: entry for entry in engine.files() if entry.collection == collection
         }
+        begun = (self._ledger[name] for name in self._begun & self._ledger.keys())
+        counts = {one.name: one.counts.get("captures", 0) for one in begun if not one.finished}
+        self._report.partial = {name: captures for name, captures in counts.items() if captures}
 
     def _unknown(self, paths: list[Path]) -> Iterator[CompleteFile]:
         """Yield the files to read; files kept in place with known path and size are skipped.
@@ -253,9 +258,9 @@ class _Watch:
         found: list[ArchiveSource | ReadError] = [*sources]
         found += (error for file in files for error in file.errors)
         report = self._import(engine, found)
+        self._read_ledger(engine)
         if report.interrupted:
             return
-        self._read_ledger(engine)
         loaded = []
         for file in files:
             names = {source.name for source in file.sources}
@@ -267,6 +272,7 @@ class _Watch:
         self._settle(engine, loaded, before)
 
     def _import(self, engine: Engine, sources: Sequence[ArchiveSource | ReadError]) -> ImportReport:
+        self._begun |= {one.name for one in sources if isinstance(one, ArchiveSource)}
         return import_files(
             engine,
             self._settings,

@@ -89,6 +89,20 @@ def test_a_watch_ends_when_it_is_told_to(tmp_path: Path, number: signal.Signals)
     wait_for_the_end_of_all(process.pid)
 
 
+def test_what_was_loaded_of_a_growing_file_is_said(nwx: Nwx, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write_warc(tmp_path / "in" / "a.warc.gz.open", many_pages(3))
+    process = start(tmp_path / "archive", tmp_path / "in")
+    until = time.monotonic() + 60
+    while '"captures": 4' not in nwx("files", "--json", code=None).out:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == (
+        "0 files loaded, 0 known, 0 failed; 4 captures loaded of 1 file not complete yet\n"
+    )
+
+
 def test_each_file_is_loaded_and_moved_once_whatever_is_killed(tmp_path: Path) -> None:
     incoming, done = tmp_path / "in", tmp_path / "done"
     incoming.mkdir()

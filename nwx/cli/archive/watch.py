@@ -195,11 +195,14 @@ def _summary(report: "WatchReport") -> str:
     from nwx.watching import EventKind
 
     outcomes = report.outcomes
-    loaded = outcomes[EventKind.LOADED]
-    return (
-        f"{loaded:,} {'file' if loaded == 1 else 'files'} loaded,"
+    line = (
+        f"{counted(outcomes[EventKind.LOADED], 'file')} loaded,"
         f" {outcomes[EventKind.KNOWN]:,} known, {outcomes[EventKind.FAILED]:,} failed"
     )
+    if files := len(report.partial):
+        captures = counted(sum(report.partial.values()), "capture")
+        line += f"; {captures} loaded of {counted(files, 'file')} not complete yet"
+    return line
 
 
 _SHOWN = 20

@@ -289,7 +289,7 @@ def test_a_file_that_is_written_is_read_as_it_grows(archive: Archive, tmp_path: 
     for cut in (len(whole) // 3, len(whole) // 3 + 1, len(whole) // 2, len(whole)):
         writing.write_bytes(whole[:cut])
         looks: list[int] = []
-        watch(
+        report = watch(
             archive.settings,
             [archive.incoming],
             options,
@@ -298,6 +298,7 @@ def test_a_file_that_is_written_is_read_as_it_grows(archive: Archive, tmp_path: 
         )
         before, known = known, archive.captures()
         assert known > before or cut == len(whole) // 3 + 1
+        assert report.partial == ({} if known == before else {"a.warc.gz": known})
     assert known == len(pages)
     assert not archive.files()["a.warc.gz"].finished
     writing.rename(archive.incoming / "a.warc.gz")
