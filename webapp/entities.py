@@ -16,7 +16,7 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from nwx.errors import ErrorText, NotBuiltError, NwxError, UsageError
+from nwx.errors import ErrorText, NotBuiltError, NwxError, QuestionTimeoutError, UsageError
 from nwx.steering.specifications.specification import EntityKind
 from webapp.login_page import open_to_all
 from webapp.search.history import year_bars
@@ -222,7 +222,7 @@ def _answered(query: "SparqlQuery") -> ResponseReturnValue:
         answer = answer_facets(lambda: shown.sparql(query))
     except NotBuiltError as error:
         return _refusal(404, error_text(error))
-    except TripleQueryError as error:
+    except (TripleQueryError, QuestionTimeoutError) as error:
         return _refusal(400, error_text(error), query.text)
     except TripleStoreError as error:
         return _refusal(503, error_text(error), query.text)

@@ -48,7 +48,7 @@ def test_what_is_wrong_is_said(imported: Nwx) -> None:
         ("DROP ALL", "the query is wrong"),
         ("SELECT * { SERVICE <http://127.0.0.1:9/> {} }", "SERVICE is not allowed"),
     ):
-        assert told in nwx("triples", "query", query, code=1).err
+        assert told in nwx("triples", "query", query, code=2).err
     assert "--file" in nwx("triples", "query", code=2).err
     assert "not as csv" in nwx("triples", "query", "ASK {}", "--format", "csv", code=2).err
     bomb = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p }"

@@ -16,7 +16,7 @@ from pyoxigraph import NamedNode
 
 from nwx.bulk.child_processes import ChildProcess, Death, requests
 from nwx.bulk.process_limits import limit_memory, set_deadline
-from nwx.errors import ErrorText
+from nwx.errors import ErrorText, QuestionTimeoutError
 from nwx.steering.triples.triple_store import (
     QueryAnswer,
     QueryLimits,
@@ -40,8 +40,8 @@ class StoreGoneError(TripleStoreError):
 def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAnswer:
     """Return the answer of the store in a folder; nothing may write to it meanwhile.
 
-    Raises TripleQueryError if the query is invalid or exceeds the limits, and StoreGoneError if the
-    store no longer exists.
+    Raises TripleQueryError if the query is invalid or its answer too large, QuestionTimeoutError
+    if it takes too long, and StoreGoneError if the store no longer exists.
     """
     task = {"folder": str(folder), "query": asdict(query), "limits": asdict(limits)}
     process = ChildProcess(serve_query)
@@ -67,8 +67,8 @@ def run_query(folder: Path, query: SparqlQuery, limits: QueryLimits) -> QueryAns
     return QueryAnswer(answer["kind"], body)
 
 
-def _too_long(limits: QueryLimits) -> TripleQueryError:
-    return TripleQueryError.translated(
+def _too_long(limits: QueryLimits) -> QuestionTimeoutError:
+    return QuestionTimeoutError.translated(
         "the query took longer than %(seconds)s s; ask for less, or add LIMIT",
         seconds=limits.seconds,
     )

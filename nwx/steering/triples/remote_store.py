@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 import requests
 from pyoxigraph import NamedNode, RdfFormat, Triple, parse, serialize
 
-from nwx.errors import ErrorText
+from nwx.errors import ErrorText, QuestionTimeoutError
 from nwx.steering.triples.capture_graphs import GRAPH_FORM, CaptureGraph
 from nwx.steering.triples.terms import NWX_FORM
 from nwx.steering.triples.triple_store import (
@@ -231,8 +231,10 @@ class _Endpoint:
         return media_type, text
 
 
-def _too_slow(seconds: float) -> TripleQueryError:
-    return TripleQueryError.translated("the query took longer than %(seconds)s s", seconds=seconds)
+def _too_slow(seconds: float) -> QuestionTimeoutError:
+    return QuestionTimeoutError.translated(
+        "the query took longer than %(seconds)s s", seconds=seconds
+    )
 
 
 def _unanswered(address: str, error: Exception) -> ErrorText:

@@ -20,7 +20,7 @@ class TripleStoreError(NwxError):
     """A store of triples that cannot be reached, read or written."""
 
 
-class TripleQueryError(NwxError):
+class TripleQueryError(UsageError):
     """A SPARQL query that is invalid, not allowed, or above its limits."""
 
 
