@@ -310,10 +310,13 @@ class ArchiveCrawls(ArchiveWork):
         self, spec: str, options: "SteeringOptions"
     ) -> "AbstractContextManager[SteeringListener]":
         """Return the listener that analyses newly imported pages in a separate process."""
+        from nwx.steering.analysis.language_models import chosen_model
         from nwx.steering.listener import SteeringListener
         from nwx.steering.options import SteeringPlan
         from nwx.steering.specifications.specification_store import steering_specification
 
+        if options.nlp:
+            chosen_model(options.nlp)  # an unknown model is refused before anything is imported
         with self._writable() as engine:
             chosen = steering_specification(engine, spec)
         return SteeringListener(SteeringPlan(self.settings, chosen, options))

@@ -132,6 +132,7 @@ def test_wrong_use(nwx: Nwx, tmp_path: Path, stones: Path) -> None:
     wrong.write_text('name = "wrong"\nkeywords = 5\n')
     assert "wrong.toml" in nwx("import", path, "--steer", wrong, code=2).err
     assert "need --steer SPEC" in nwx("import", path, "--triples", code=2).err
-    ran = nwx("import", path, "--steer", stones, "--nlp", "spacy:none", "--json")
-    assert "spacy" in ran.json["steering"]["stopped"].lower()
-    assert (ran.json["documents"], ran.json["steering"]["waiting"]) == (2, 2)
+    for model, told in (("zz", "write spacy:MODEL"), ("spacy:none", "install it with")):
+        refused = nwx("import", path, "--steer", stones, "--nlp", model, code=2)
+        assert told in refused.err
+    assert nwx("files", "--json").out == ""
