@@ -4,6 +4,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import COMMAND, Nwx, environment
 
 
@@ -30,6 +32,29 @@ def test_a_job_is_fed_until_it_is_told_to_stop(nwx: Nwx, tmp_path: Path) -> None
         assert process.returncode == 0
     (schedule,) = (job / "action").iterdir()
     assert schedule.read_text() == "F+ http://a.example/ L http://a.example/\n"
+
+
+@pytest.mark.parametrize(
+    ("crawl", "is_launched", "told"),
+    [("floods", False, "is launched"), ("flods", True, "for URLs of the crawl flods in the queue")],
+)
+def test_what_is_waited_for_is_said(
+    nwx: Nwx, tmp_path: Path, crawl: str, is_launched: bool, told: str
+) -> None:
+    nwx("queue", "add", "http://a.example/", "--crawl", "floods")
+    (tmp_path / "crawler-beans.cxml").touch()
+    if is_launched:
+        (tmp_path / "latest").symlink_to("20260101000000")
+    with subprocess.Popen(
+        [COMMAND, "heritrix", str(tmp_path), "--crawl", crawl],
+        env=environment(tmp_path / "archive"),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert told in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
 
 
 def test_a_folder_that_is_no_job(nwx: Nwx, tmp_path: Path) -> None:

@@ -212,9 +212,13 @@ def heritrix_command(
     fetched, they are marked as done in the queue, and more follow. The job must not follow
     links by itself: docs/steering.md has the settings.
     """
-    from nwx.steering.adapters.heritrix_feed import FeedOptions
+    from nwx.steering.adapters.heritrix_feed import FeedOptions, HeritrixJob
 
     with opened_archive(settings) as archive, stop_signals() as received:
+        if not HeritrixJob(job.absolute()).launch:
+            warn(f"waiting until {job} is launched")
+        elif not queue and not archive.queue_counts(crawl)[0].waiting:
+            warn(f"waiting for URLs of the crawl {crawl} in the queue")
         archive.feed_heritrix(
             job.absolute(),
             crawl,
