@@ -11,7 +11,7 @@ from nwx.engine.base import Engine
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.indices.entry_store import EntryStore
 from nwx.engine.server_engines import ElasticEngine
-from nwx.errors import EngineUnavailableError, EngineVersionError
+from nwx.errors import EngineUnavailableError, EngineVersionError, NoArchiveError
 from tests.web.addresses import FIRST, SECOND
 from tests.web.html import Page
 from webapp import create_app
@@ -57,6 +57,18 @@ def test_pages_say_so(away: FlaskClient, address: str) -> None:
     assert page.all("p", role="alert")[0].text == "no answer from the engine"
     assert "No results" not in answer.text
     assert answer.headers["Retry-After"] == "5"
+
+
+@pytest.mark.parametrize("address", ["/", "/search?q=quarry", "/crawls", "/judge"])
+def test_a_prefix_without_an_archive_is_told(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    def fail(_: Engine) -> None:
+        raise NoArchiveError("no index begins with 'x'")
+
+    monkeypatch.setattr(EmbeddedEngine, "check", fail)
+    shown = create_app(engine).test_client().get(address).text
+    assert "no index begins with &#39;x&#39;" in shown
 
 
 @pytest.mark.parametrize(

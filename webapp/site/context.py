@@ -191,6 +191,7 @@ def engine() -> Engine:
     found: Engine | None = g.get("shown_engine")
     if found is None:
         service().folder.check()
+        service().engine.check()  # small indices that are missing on a server would look empty
         found = g.shown_engine = service().engines.for_viewer(viewer())
     return found
 
