@@ -374,3 +374,21 @@ def test_a_page_that_was_made_before_is_the_same_for_those_who_chose_the_same(
     assert len(set(first)) == len(first)
     assert pages() == first
     assert client.get("/search?q=&sort=oldest").text not in first
+
+
+@pytest.mark.parametrize(
+    ("address", "entry", "current"),
+    [
+        ("/search?q=quarry", "Documents", "page"),
+        (f"/documents/{FIRST}", "Documents", "true"),
+        (f"/pictures/{FIRST}", "Pictures", "true"),
+        ("/crawls/new", "Crawls", "true"),
+        ("/help", "", ""),
+    ],
+)
+def test_the_menu_marks_the_entry_of_a_page(
+    client: FlaskClient, address: str, entry: str, current: str
+) -> None:
+    menus = client.get(address).text.partition('class="top-links"')[2].partition("</nav>")[0]
+    marked = re.findall(r'aria-current="(\w+)">(\w+)<', menus)
+    assert marked == ([(current, entry)] if entry else [])
