@@ -55,17 +55,17 @@ def user_options(
     name, _, addresses = users.partition("=")
     if (name or "none") not in set(UserMode) or (addresses and name != UserMode.PROXY):
         raise SettingsError(
-            f"--users is {users[:100]!r}; it must be none, token, accounts or proxy=ADDRESS,…"
+            f"users is {users[:100]!r}; it must be none, token, accounts or proxy=ADDRESS,…"
         )
     mode = UserMode(name or "none")
     naming = tuple(map(network_of, filter(None, addresses.split(","))))
     if mode is UserMode.PROXY and not naming:
         raise SettingsError(
-            "--users proxy needs the addresses of the proxy: proxy=127.0.0.1,10.0.0.0/24"
+            "users by proxy needs the addresses of the proxy: proxy=127.0.0.1,10.0.0.0/24"
         )
     if mode is UserMode.TOKEN and len(access_token) < LEAST_TOKEN_CHARACTERS:
         raise SettingsError(
-            f"--users token needs a token of at least {LEAST_TOKEN_CHARACTERS} characters; set "
+            f"users by token needs a token of at least {LEAST_TOKEN_CHARACTERS} characters; set "
             "NWX_ACCESS_TOKEN, for example to the output of `openssl rand -hex 32`"
         )
     trusted = tuple(map(network_of, trusted_proxies))

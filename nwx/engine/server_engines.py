@@ -63,7 +63,7 @@ class OpenSearchServer(Server):
         if settings.api_key:
             raise SettingsError(
                 f"opensearch at {without_secrets(address.removeprefix(self.prefix))} "
-                "does not accept API keys; use --username and --password"
+                "does not accept API keys; use a user name and password"
             )
         super().__init__(address, settings)
         self._is_checked = False

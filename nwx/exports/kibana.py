@@ -94,7 +94,7 @@ def _taken(address: str, answer: requests.Response) -> Pushed:
     if answer.status_code in (401, 403):
         raise KibanaError(
             f"kibana at {address} rejects this user ({answer.status_code}); "
-            f"check --api-key, or --username and --password"
+            "check the API key, or user name and password"
         )
     try:
         told = answer.json()

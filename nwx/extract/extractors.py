@@ -59,12 +59,12 @@ def extractor_of(text: str) -> Extractor:
     Raises UsageError if a part is missing or the command is not installed.
     """
     pattern, equals, command = text.partition("=")
-    with UsageError.instead_of(ValueError, f"--extractor {text!r}"):
+    with UsageError.instead_of(ValueError, f"extractor {text!r}"):
         words = shlex.split(command)
     if not (pattern.strip() and equals and words):
-        raise UsageError(f"--extractor {text!r} is not TYPE=COMMAND, as in 'image/*=tesseract - -'")
+        raise UsageError(f"extractor {text!r} is not TYPE=COMMAND, as in 'image/*=tesseract - -'")
     if shutil.which(words[0]) is None:
-        raise UsageError(f"--extractor {text!r}: there is no command {words[0]!r}; install it")
+        raise UsageError(f"extractor {text!r}: there is no command {words[0]!r}; install it")
     return Extractor(pattern.strip().lower(), tuple(words))
 
 

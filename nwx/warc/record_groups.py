@@ -252,7 +252,7 @@ class ExternalBodies:
     def _opened(self, name: str) -> BinaryIO:
         if not self._folders:
             raise SourceError(
-                f"it lies in {_shown(name)}; name its folder with --external to allow this"
+                f"it lies in {_shown(name)}; name its folder as external to allow this"
             )
         if ".." in PurePosixPath(name).parts:
             raise SourceError(f"{_shown(name)} has a part '..', which is not allowed")
@@ -260,7 +260,7 @@ class ExternalBodies:
             place = Path(os.path.realpath(folder / name))
             if place.is_relative_to(folder) and place != folder and place.exists():
                 return _open_below(folder, place.relative_to(folder))
-        raise SourceError(f"{_shown(name)} is not a file in the folders named with --external")
+        raise SourceError(f"{_shown(name)} is not a file in the folders named as external")
 
 
 def _open_below(folder: Path, path: Path) -> BinaryIO:

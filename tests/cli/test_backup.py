@@ -19,6 +19,6 @@ def test_an_archive_is_backed_up_and_restored(nwx: Nwx, warc: Path, tmp_path: Pa
     assert nwx("restore", second, again).out == f"restored to {again}\n"
     for index in ("documents", "dates", "captures", "files"):
         assert run_nwx(again, "dump", index).out == nwx("dump", index).out
-    assert "--replace" in nwx("restore", second, code=2).err
+    assert "with replace" in nwx("restore", second, code=2).err
     assert nwx("restore", second, "--replace", "--quiet").out == ""
     assert nwx("check").out == "the indices agree\n"

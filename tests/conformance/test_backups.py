@@ -79,7 +79,7 @@ def test_a_backup_taken_during_imports_is_restored(
         after = archived(settings)
     with open_engine(settings) as engine:
         backups = engine.backups(place)
-        with pytest.raises(UsageError, match="--replace"):
+        with pytest.raises(UsageError, match="with replace"):
             backups.restore(NAMES[0], accept, no_progress, replaced=False)
         backups.restore(NAMES[0], accept, no_progress, replaced=True)
     with open_engine(settings) as engine:

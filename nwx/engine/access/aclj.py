@@ -220,9 +220,7 @@ def _rule(text: str, reason: str, action: Action | None) -> AccessRule:
         scope = scope_of(text)
         rule = AccessRule("", action, replace(scope, is_exact=text.endswith(EXACT_MARK)))
     else:
-        raise FormatError(
-            "the line has no JSON object; give the action of a list of URLs with --action"
-        )
+        raise FormatError("the line has no JSON object; give the action of a list of URLs")
     return replace(rule, reason=rule.reason or reason)
 
 

@@ -81,7 +81,7 @@ class FolderBackups(Backups):
         path = self._folder.path
         if not replaced:
             raise UsageError(
-                f"there is an archive at {path}; --replace puts the backup in its place"
+                f"there is an archive at {path}; with replace, the backup takes its place"
             )
         for one in path.iterdir():
             if one.is_dir() and one.name not in _KNOWN:

@@ -147,7 +147,7 @@ def _start_guard(settings: Settings, holder: str) -> ChildProcess:
         guard.end()
         raise EngineError(
             "the process that restores settings after bulk loading ended at once;"
-            " try again, or load without --bulk"
+            " try again, or load without bulk"
         ) from error
     return guard
 

@@ -168,7 +168,7 @@ class ServerSnapshots(Backups):
         present = list(self._indices().values())
         if present and not replaced:
             raise UsageError(
-                f"there is an archive at {self._server.address}; --replace first deletes"
+                f"there is an archive at {self._server.address}; with replace, it first deletes"
                 f" {', '.join(present)}"
             )
         if present:

@@ -325,7 +325,7 @@ def extracted_sources(arguments: Iterable[str]) -> ExtractedSources:
         )
     if len(ways) > 1:
         raise UsageError(
-            f"{ways[False]} was extracted with --no-dedup and {ways[True]} without; "
+            f"{ways[False]} was extracted without deduplication and {ways[True]} with it; "
             "import them with two commands"
         )
     return ExtractedSources(next(iter(collections)), next(iter(ways)), sources)
@@ -335,13 +335,13 @@ def check_extracted(found: ExtractedSources, options: ImportOptions) -> None:
     """Raise UsageError if documents cannot be imported with these options."""
     if options.collection != found.collection:
         raise UsageError(
-            f"the documents are of the collection {found.collection}; leave --collection out, or "
-            f"extract the archive files again with --collection {options.collection}"
+            f"the documents are of the collection {found.collection}; import them into it, or "
+            f"extract the archive files again for {options.collection}"
         )
     if options.deduplicate != found.deduplicated:
-        done = "without" if found.deduplicated else "with"
+        done = "with" if found.deduplicated else "without"
         raise UsageError(
-            f"the documents were extracted {done} --no-dedup; import them {done} it too"
+            f"the documents were extracted {done} deduplication; import them {done} it too"
         )
 
 

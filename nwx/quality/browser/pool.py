@@ -58,7 +58,7 @@ def browser_path(asked: str = "") -> str:
         raise UsageError(
             f"there is no browser: none of {', '.join(NAMES)} is on the PATH;"
             " install one (apt install chromium-headless-shell),"
-            f" or set {VARIABLES['browser']} or --browser to its path"
+            f" or set {VARIABLES['browser']} to its path"
         )
     return found
 

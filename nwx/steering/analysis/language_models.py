@@ -170,7 +170,7 @@ def load_spacy(name: str) -> "Language":
         import spacy
     except ImportError as error:
         raise UsageError(
-            "--nlp spacy needs the package spacy; install it with: pip install 'nwx[spacy]'"
+            "spacy:MODEL needs the package spacy; install it with: pip install 'nwx[spacy]'"
         ) from error
     try:
         pipeline: Any = spacy.load(name)

@@ -296,7 +296,7 @@ def test_nothing_is_read_unless_a_folder_is_named(folder: Path) -> None:
     source = ArchiveSource(path.name, str(path), None)
     error, found = ArchiveReader(source, "test", external=ExternalBodies(()))
     assert isinstance(error, ReadError)
-    assert "name its folder with --external" in error.message
+    assert "name its folder as external" in error.message
     assert isinstance(found, CaptureRecord)
 
 

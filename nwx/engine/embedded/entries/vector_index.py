@@ -197,7 +197,7 @@ class EmbeddedVectorIndex(OwnIndex, VectorIndex):
             dimensions = new[0].vectors.shape[1]
             row = db.execute("SELECT dimensions FROM chunks").fetchone()
             if row and row[0] != dimensions:
-                raise UsageError("vectors of another length are stored; build them with --anew")
+                raise UsageError("vectors of another length are stored; build them anew")
             row = None, dimensions, *_parts(new)
             db.execute("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", row)
             _note_change(db, 1)

@@ -85,7 +85,7 @@ class ServerVectorIndex(EntryIndex, VectorIndex):
     def _add_fields(self, dimensions: int) -> None:
         first = self._store.search({"size": 1, "_source": ["vector"]})["hits"]["hits"]
         if first and len(first[0]["_source"]["vector"]) != dimensions:
-            raise UsageError("vectors of another length are stored; build them with --anew")
+            raise UsageError("vectors of another length are stored; build them anew")
         fields: Body = {
             "vector": {"type": "byte", "index": False, "doc_values": False},
             VECTOR_BYTES: {"type": "binary", "doc_values": True},

@@ -227,7 +227,7 @@ def test_lists_of_urls_are_read_with_an_action() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("http://example.com/", "--action"),
+        ("http://example.com/", "give the action"),
         ('com,a)/ - {"access": "hide"}', "access is 'hide'"),
         ('com,a)/ - {"access": ["allow"]}', "access is"),
         ('com,a)/ - {"access": "allow", "user": 7}', "not a pywb rule"),
@@ -242,7 +242,7 @@ def test_lists_of_urls_are_read_with_an_action() -> None:
         ('{"action": "block", "years": "3"}', "'years' has a wrong value"),
         ('{"action": "block", "users": "eva"}', "'users' has a wrong value"),
         ('{"url": "x"}', "not an nwx rule"),
-        ("[" * 50_000 + '{"', "--action|no JSON|no rule"),
+        ("[" * 50_000 + '{"', "give the action|no JSON|no rule"),
         ("x" * 200_000, "100,000 bytes"),
     ],
     ids=lambda text: text[:40],

@@ -229,7 +229,7 @@ def test_an_archive_is_replaced_only_when_told_and_whole(whole: Path, tmp_path: 
         with pytest.raises(EngineBusyError, match="another process is writing"):
             nwx.open(archive).restore(made, replace=True)
     opened = nwx.open(archive)
-    with pytest.raises(UsageError, match="--replace"):
+    with pytest.raises(UsageError, match="with replace, the backup"):
         opened.restore(made)
     (archive / "warcs").mkdir()
     with pytest.raises(UsageError, match="warcs does not belong to an archive"):

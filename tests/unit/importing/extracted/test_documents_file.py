@@ -214,9 +214,9 @@ def test_documents_of_several_collections_are_refused(tmp_path: Path, warc: Path
     some = write_documents(tmp_path / "some", [warc])
     with pytest.raises(UsageError, match="several collections"):
         extracted_sources([str(one), str(two)])
-    with pytest.raises(UsageError, match="was extracted with --no-dedup"):
+    with pytest.raises(UsageError, match="was extracted without deduplication"):
         extracted_sources([str(some), str(every)])
-    with pytest.raises(UsageError, match="are of the collection one; leave --collection out"):
+    with pytest.raises(UsageError, match="are of the collection one; import them into it"):
         check_extracted(extracted_sources([str(one)]), ImportOptions())
-    with pytest.raises(UsageError, match="import them with it too"):
+    with pytest.raises(UsageError, match="import them without it too"):
         check_extracted(extracted_sources([str(every)]), ImportOptions())
