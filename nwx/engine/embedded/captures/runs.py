@@ -214,10 +214,11 @@ def _pieces(
     fields: Sequence[str],
     choose: Choose | None,
 ) -> Iterator[BlockColumns]:
-    is_of_url = span[1][0][:-1] == span[0][0]
+    has_begun = False
     for number, lines, *rest in blocks:
-        if rest and is_of_url and not BlockPart(db, kept_block(number, lines), *span):
-            continue  # most runs lack a URL: its other columns are not decoded
+        if rest and not has_begun and not BlockPart(db, kept_block(number, lines), *span):
+            continue  # most runs lack the captures of a URL: their other columns are not decoded
+        has_begun = True
         block = Block(number, lines, *rest) if rest else kept_block(number, lines)
         part = BlockPart(db, block, *span)
         if not part:

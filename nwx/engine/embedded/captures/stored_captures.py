@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from heapq import merge
-from itertools import groupby, islice
-from operator import itemgetter
+from itertools import dropwhile, groupby, islice
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from nwx.captures import VALUE_FIELDS, CaptureColumns
@@ -30,6 +30,7 @@ from nwx.engine.embedded.captures.blocks import (
     BlockColumns,
 )
 from nwx.engine.embedded.captures.runs import (
+    ORDER_FIELDS,
     START,
     CdxPlace,
     block_numbered,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 
 _BLOCKS_KEPT = 16
+
+_place = attrgetter(*ORDER_FIELDS)
 
 
 def captures_with_digest(db: sqlite3.Connection, digest: str, urlkey: str) -> Iterator[Capture]:
@@ -227,10 +230,15 @@ class StoredCaptures(CaptureIndex):
         """Yield a separate connection that sees everything written so far."""
 
     def captures(self, urlkey: str, end: str | None = None) -> Iterator[Capture]:
-        with self._streaming() as db, snapshot(db):
-            yield from stored_captures(
-                db, (urlkey, ""), (f"{urlkey}\0" if end is None else end, "")
-            )
+        last = f"{urlkey}\0" if end is None else end, ""
+        with self._reading() as db, snapshot(db):
+            first = list(islice(stored_captures(db, (urlkey, ""), last), cdx_rows.FIRST_ROWS))
+        yield from first
+        if len(first) == cdx_rows.FIRST_ROWS:
+            place = _place(first[-1])
+            with self._streaming() as db, snapshot(db):
+                found = stored_captures(db, place[:2], last)
+                yield from dropwhile(lambda one: _place(one) <= place, found)
 
     def capture_columns(self, fields: Sequence[str]) -> Iterator[CaptureColumns]:
         """Yield some fields of all captures by column, as texts, from the stored blocks."""
