@@ -99,6 +99,7 @@ def test_the_command_ends_with_an_error_in_words(nwx: Nwx) -> None:
 
 
 def test_removing_a_rule_that_purges_warns(here: Nwx) -> None:
+    here("access", "add", "block", "http://other.example/", "--reason", "makes the archive")
     rule = here("takedown", URL, "--purge", "--json").json["rule"]
     removed = here("access", "remove", rule["id"])
     assert removed.out == "1 rule removed\n"
