@@ -106,9 +106,12 @@ class RestrictedCaptures(CaptureIndex):
     def statuses(
         self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
     ) -> dict[str, int]:
+        if hides is not None:
+            hidden = self._decisions.hides
+            return self._engine.statuses(urlkeys, lambda one: hidden(one) or hides(one))
         found = self._engine.statuses(urlkeys)
         touched = {key for key in found if self._decisions.touches(key)}
-        visible = self._engine.statuses(list(touched), hides or self._decisions.hides)
+        visible = self._engine.statuses(list(touched), self._decisions.hides)
         return {key: status for key, status in found.items() if key not in touched} | visible
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:

@@ -271,7 +271,8 @@ class StoredCaptures(CaptureIndex):
     def statuses(
         self, urlkeys: Sequence[str], hides: Callable[[Capture], bool] | None = None
     ) -> dict[str, int]:
-        with self._reading() as db, snapshot(db):
+        opened = self._streaming if hides else self._reading  # rules take long for many captures
+        with opened() as db, snapshot(db):
             return url_statuses(db, urlkeys, hides)
 
     def captures_near(self, asked: "Sequence[KeysAtTime]", most: int) -> list[list[Capture]]:
