@@ -169,7 +169,7 @@ class ArchiveCrawls(ArchiveWork):
             with QueueClient(queue, self.settings.queue_token, crawl) as client:
                 yield client
         else:
-            with self._writable(makes=False) as engine:
+            with self._writable() as engine:
                 yield archive_urls(engine, crawl)
 
     def due(

@@ -63,6 +63,7 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
 
 
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
+    nwx("access", "add", "block", "http://example.org/", "--reason", "r")  # makes an archive
     assert "all captures cannot be taken down" in nwx("takedown", "*", "--purge", code=2).err
     assert "not a URL" in nwx("takedown", "http://[", code=2).err
 

@@ -24,12 +24,13 @@ from nwx.cli.output import (
     stop_signals,
     warn,
 )
-from nwx.errors import UsageError
+from nwx.errors import EngineError, UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from nwx.archive import Archive
     from nwx.steering.adapters.heritrix_feed import FeedCounts
     from nwx.steering.comparison.relevance import JudgedSample
     from nwx.steering.comparison.simulation import SimulatedCrawl, SimulationReport
@@ -217,7 +218,7 @@ def heritrix_command(
     with opened_archive(settings) as archive, stop_signals() as received:
         if not HeritrixJob(job.absolute()).launch:
             warn(f"waiting until {job} is launched")
-        elif not queue and not archive.queue_counts(crawl)[0].waiting:
+        elif not queue and not _has_urls(archive, crawl):
             warn(f"waiting for URLs of the crawl {crawl} in the queue")
         archive.feed_heritrix(
             job.absolute(),
@@ -230,6 +231,13 @@ def heritrix_command(
             tell=lambda error, seconds: warn(f"{error}; trying again in {seconds:g} s"),
         )
     return 0
+
+
+def _has_urls(archive: "Archive", crawl: str) -> bool:
+    try:
+        return archive.queue_counts(crawl)[0].waiting > 0
+    except EngineError:  # `nwx watch --steer`, started beside it, makes the archive
+        return False
 
 
 def _print(counts: "FeedCounts") -> None:
