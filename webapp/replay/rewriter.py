@@ -6,6 +6,7 @@ are played at one origin.
 
 import html
 import re
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from pywb.rewrite.default_rewriter import RewriterWithJSProxy
@@ -17,7 +18,7 @@ from warcio.bufferedreaders import BufferedReader
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.timeutils import timestamp_to_iso_date
 
-from nwx.values.timestamps import normal_timestamp
+from nwx.values.timestamps import TimestampError, normal_timestamp
 from webapp.replay.scripts import ScriptRewriter
 
 AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
@@ -153,14 +154,15 @@ class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
 def complete_headers(record: Any) -> None:
     """Complete the headers of a stored record that pywb needs.
 
-    WARC 1.1 allows dates such as `2021`; an empty response has no HTTP head.
+    WARC 1.1 allows dates such as `2021`; an empty response has no HTTP head. Unreadable dates stay.
     """
     headers = record.rec_headers
     if date := headers.get_header("WARC-Date"):
-        headers.replace_header("WARC-Date", timestamp_to_iso_date(normal_timestamp(date)))
+        with suppress(TimestampError):
+            headers.replace_header("WARC-Date", timestamp_to_iso_date(normal_timestamp(date)))
     if record.rec_type == "response" and not record.http_headers:
         head = record.http_headers = StatusAndHeaders("200 OK", [], "HTTP/1.0")
-        length = int(headers.get_header("Content-Length")) + len(head.to_bytes())
+        length = (record.length or 0) + len(head.to_bytes())
         headers.replace_header("Content-Length", str(length))
 
 
