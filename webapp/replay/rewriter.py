@@ -18,7 +18,8 @@ from warcio.bufferedreaders import BufferedReader
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.timeutils import timestamp_to_iso_date
 
-from nwx.values.timestamps import TimestampError, normal_timestamp
+from nwx.errors import TimestampError
+from nwx.values.timestamps import normal_timestamp
 from webapp.replay.scripts import ScriptRewriter
 
 AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
