@@ -51,14 +51,13 @@ from webapp.replay.rewriter import (
     FRAME,
     POLICY_HEADER,
     CaptureRewriter,
-    complete_headers,
     has_content,
     is_encoded,
     policy,
     tell_truth,
 )
 from webapp.replay.routes import COLLECTION, TEMPLATE_FUNCTIONS, asked_language, language_answer
-from webapp.replay.stored_records import SCHEME, open_record
+from webapp.replay.stored_records import SCHEME, complete_headers, open_record
 from webapp.server.metrics import RequestCounts
 from webapp.server.protection import LOOK_UP, USER_SHARE, ClientLimits, SharedProtection, payer_at
 from webapp.site.viewer import PASS_HEADER, BehindProxies, PlayerViewers, ProxyHeaders, host_of

@@ -6,7 +6,6 @@ are played at one origin.
 
 import html
 import re
-from contextlib import suppress
 from typing import Any, ClassVar
 
 from pywb.rewrite.default_rewriter import RewriterWithJSProxy
@@ -15,11 +14,7 @@ from pywb.rewrite.html_rewriter import HTMLRewriter
 from pywb.rewrite.regex_rewriters import JSWombatProxyRewriter
 from pywb.warcserver.index.cdxobject import CDXObject
 from warcio.bufferedreaders import BufferedReader
-from warcio.statusandheaders import StatusAndHeaders
-from warcio.timeutils import timestamp_to_iso_date
 
-from nwx.errors import TimestampError
-from nwx.values.timestamps import normal_timestamp
 from webapp.replay.scripts import ScriptRewriter
 
 AS_IT_WAS = frozenset(("id_", "ir_", "bn_", "wkrf_"))
@@ -150,21 +145,6 @@ class CaptureRewriter(RewriterWithJSProxy):  # type: ignore[misc]
         return super().__call__(
             record, url_rewriter, cookie_rewriter, head_insert_func, cdx, environ
         )
-
-
-def complete_headers(record: Any) -> None:
-    """Complete the headers of a stored record that pywb needs.
-
-    WARC 1.1 allows dates such as `2021`; an empty response has no HTTP head. Unreadable dates stay.
-    """
-    headers = record.rec_headers
-    if date := headers.get_header("WARC-Date"):
-        with suppress(TimestampError):
-            headers.replace_header("WARC-Date", timestamp_to_iso_date(normal_timestamp(date)))
-    if record.rec_type == "response" and not record.http_headers:
-        head = record.http_headers = StatusAndHeaders("200 OK", [], "HTTP/1.0")
-        length = (record.length or 0) + len(head.to_bytes())
-        headers.replace_header("Content-Length", str(length))
 
 
 def tell_truth(record: Any, status: str) -> None:

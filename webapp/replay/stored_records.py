@@ -1,9 +1,15 @@
-"""Stored records for playback: the bytes of one record, whatever the compression of its file."""
+"""Stored records for playback: their bytes, whatever the compression of the file, and headers."""
 
 import io
+from contextlib import suppress
+from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
-from nwx.errors import SourceError
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.timeutils import timestamp_to_iso_date
+
+from nwx.errors import SourceError, TimestampError
+from nwx.values.timestamps import normal_timestamp
 from nwx.warc.members import record_at
 from nwx.warc.sources import ArchiveSource
 
@@ -41,3 +47,18 @@ def open_record(address: str, offset: int) -> io.BufferedReader:
         handle.close()
         raise
     return record
+
+
+def complete_headers(record: Any) -> None:
+    """Complete the headers of a stored record that pywb needs.
+
+    WARC 1.1 allows dates such as `2021`; an empty response has no HTTP head. Unreadable dates stay.
+    """
+    headers = record.rec_headers
+    if date := headers.get_header("WARC-Date"):
+        with suppress(TimestampError):
+            headers.replace_header("WARC-Date", timestamp_to_iso_date(normal_timestamp(date)))
+    if record.rec_type == "response" and not record.http_headers:
+        head = record.http_headers = StatusAndHeaders("200 OK", [], "HTTP/1.0")
+        length = (record.length or 0) + len(head.to_bytes())
+        headers.replace_header("Content-Length", str(length))

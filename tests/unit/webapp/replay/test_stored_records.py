@@ -5,7 +5,7 @@ import io
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from webapp.replay.rewriter import complete_headers
+from webapp.replay.stored_records import complete_headers
 
 
 @pytest.mark.parametrize(
