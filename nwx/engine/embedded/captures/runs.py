@@ -142,13 +142,14 @@ def captures_between(
     }
     values["batch"] = behind_batch
     form = (not _REST.isdisjoint(fields), newest_first, behind_batch > 0)
+    unpack = kept_block if runs is None else Block  # merges read each block once
     found = _few_blocks(db, values, form) if runs is None and not behind_batch else None
     if found is None:
         command = _command(_BETWEEN, *form)
         runs = shown_runs(db) if runs is None else runs
         found = [db.execute(command, values | {"run": run}) for run in runs]
     wanted = tuple(dict.fromkeys((*fields, *(ORDER_FIELDS if len(found) > 1 else ()))))
-    streams = [_pieces(db, blocks, (first, last), wanted, choose) for blocks in found]
+    streams = [_pieces(db, blocks, (first, last), wanted, choose, unpack) for blocks in found]
     if len(streams) == 1 and not newest_first:
         return streams[0]
     held = [_held(stream, wanted) for stream in streams]
@@ -213,13 +214,14 @@ def _pieces(
     span: tuple[Position, Position],
     fields: Sequence[str],
     choose: Choose | None,
+    unpack: Callable[[int, bytes], Block],
 ) -> Iterator[BlockColumns]:
     has_begun = False
     for number, lines, *rest in blocks:
-        if rest and not has_begun and not BlockPart(db, kept_block(number, lines), *span):
+        if rest and not has_begun and not BlockPart(db, unpack(number, lines), *span):
             continue  # most runs lack the captures of a URL: their other columns are not decoded
         has_begun = True
-        block = Block(number, lines, *rest) if rest else kept_block(number, lines)
+        block = Block(number, lines, *rest) if rest else unpack(number, lines)
         part = BlockPart(db, block, *span)
         if not part:
             continue

@@ -53,6 +53,7 @@ def open_tantivy(schema: tantivy.Schema, folder: Path) -> tantivy.Index:
             )
         index = tantivy.Index(schema, str(folder))
         index.register_tokenizer(ANALYZER, text_analyzer())
+        index.register_tokenizer(_RAW, text_analyzer())  # for values joined by spaces
         index.config_reader("manual")
         return index
 
@@ -214,7 +215,7 @@ class Packer:
 
     def document(self, num: int, entry: IndexEntry) -> tantivy.Document:
         """Return the tantivy document of an entry."""
-        document = tantivy.Document()
+        document, names = tantivy.Document(), []
         document.add_unsigned(NUM, num)
         document.add_unsigned(SLOT, num // BITS)
         document.add_unsigned(BIT, 1 << num % BITS)
@@ -231,23 +232,19 @@ class Packer:
                     continue
             else:
                 document.add_integer(name, date_number(value) if kind == "date" else value)
-            document.add_text(DOCUMENT_FIELDS, name)
+            names.append(name)
         for name, kind in mappings.enriched_fields(searched=True).items():
             if (value := entry.get(name)) is not None:
-                self._add_enriched(document, name, kind, value)
+                names += self._enriched(name, kind, value)
+        _add_terms(document, DOCUMENT_FIELDS, names)
         self._store(document, entry)
         return document
 
-    def _add_enriched(
-        self, document: tantivy.Document, name: str, kind: str, value: str | list[str]
-    ) -> None:
+    def _enriched(self, name: str, kind: str, value: str | list[str]) -> list[str]:
         values = [value] if isinstance(value, str) else value
         kept = [one for one in values if self._fits(name, one)]
-        for one in kept:
-            digits = f"{date_number(one):014}" if kind == "date" else one
-            document.add_text(DOCUMENT_FIELDS, enriched_term(name, digits))
-        if kept:
-            document.add_text(DOCUMENT_FIELDS, name)
+        digits = [f"{date_number(one):014}" if kind == "date" else one for one in kept]
+        return [*(enriched_term(name, one) for one in digits), *([name] if kept else [])]
 
     def _add_keywords(
         self, document: tantivy.Document, name: str, value: str | list[str]
@@ -256,8 +253,7 @@ class Packer:
         kept = values
         if max(map(len, values), default=0) > self._short[name]:
             kept = [one for one in values if self._fits(name, one)]
-        for one in kept:
-            document.add_text(name, one)
+        _add_terms(document, name, kept)
         return kept
 
     def _fits(self, name: str, value: str) -> bool:
@@ -278,6 +274,21 @@ class Packer:
         if entry.get("links"):
             links = {name: entry[name] for name in _LINK_FIELDS if name in entry}
             document.add_bytes(_LINKS, self._squeeze(msgspec.json.encode(links)))
+
+
+def _add_terms(document: tantivy.Document, name: str, terms: list[str]) -> None:
+    """Add terms, joined by spaces where that is unambiguous: half as dear as one by one."""
+    joined = " ".join(terms)
+    if all(terms) and joined.count(" ") == len(terms) - 1 and not _has_other_blank(joined):
+        document.add_text(name, joined)
+        return
+    for one in terms:
+        whole = tantivy.Token(one, 0, 0, 0)
+        document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", [whole]))
+
+
+def _has_other_blank(text: str) -> bool:
+    return "\n" in text or "\t" in text or "\r" in text or "\f" in text
 
 
 def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from nwx.engine.embedded import EmbeddedEngine, text_writer
 from nwx.engine.embedded.documents import tantivy_index
-from nwx.engine.embedded.documents.tantivy_index import Packer
+from nwx.engine.embedded.documents.tantivy_index import Packer, ReadIndex
 from nwx.engine.embedded.text_writer import (
     SegmentMaker,
     TextWriter,
@@ -173,3 +173,22 @@ def test_a_writer_killed_while_it_adopts_leaves_the_index_as_it_was(
     writer.finish()
     known = len(json.loads((index / "meta.json").read_text())["segments"])
     assert len(list(index.glob("*.store"))) == known
+
+
+BLANK_TERMS = ["", "a b", "a\tb", "a\nb", "a\rb", "a\fb", "a\vb", "a\x1cb", "a\u3000b", "a\u2028b"]
+
+
+@pytest.mark.parametrize(
+    "terms", [BLANK_TERMS, ["http://a/", "http://b/"], ["http://a/", "x y"], ["a", ""], [" "]]
+)
+def test_terms_are_indexed_whole_whatever_they_contain(tmp_path: Path, terms: list[str]) -> None:
+    maker = SegmentMaker(tmp_path)
+    for number, links in enumerate((terms, terms[:1], terms[1:]), 1):
+        entry = document_entry(page(number)) | {"links": links, "problems": links}
+        maker.add(Packer().document(number, entry))
+    maker.finish()
+    index = ReadIndex(tantivy_index.schema(), tmp_path)
+    for name in ("links", "problems"):
+        found = index.searcher().terms_with_prefix(name, "", limit=100)
+        assert dict(found) == dict.fromkeys(terms, 2)
+    index.close()
