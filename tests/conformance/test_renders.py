@@ -143,6 +143,24 @@ def test_captures_near_a_moment(engine: Engine) -> None:
     ]
 
 
+def test_captures_near_several_moments_are_those_near_each(engine: Engine) -> None:
+    urls = [f"http://example.org/{name}" for name in ("once", "twice", "twice/more", "often")]
+    years = {urls[0]: [2010], urls[1]: [2011, 2015], urls[2]: [2012], urls[3]: [*range(1996, 2026)]}
+    made = [
+        capture(url, f"{year}", offset=year + 10_000 * place)
+        for place, (url, some) in enumerate(years.items())
+        for year in some
+    ]
+    engine.write(Batch(captures=tuple(made)))
+    engine.refresh()
+    keys = [*((urlkey(url),) for url in urls), (urlkey(urls[1]), urlkey(urls[2])), ("none)/",)]
+    asked = [KeysAtTime(keys[n % len(keys)], f"{1995 + n % 31}0601000000") for n in range(100)]
+    for most in (1, 2, 40):
+        alone = [engine.captures_near([one], most) for one in asked]
+        assert engine.captures_near(asked, most) == [found for (found,) in alone]
+    assert len(engine.captures_near(asked, 40)[3]) == 30
+
+
 def test_keys_that_begin_so(engine: Engine) -> None:
     engine.write(Batch(captures=(capture("http://example.org/ab", "2010"),)))
     engine.refresh()

@@ -2,6 +2,7 @@
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -54,15 +55,18 @@ def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
 
     A single search with `distance_feature` would miss some of the nearest captures.
     """
-    keys = {"terms": {"urlkey": [key for key in asked.urlkeys if len(key) <= LONGEST]}}
     for side, order in (("gte", "asc"), ("lt", "desc")):
         moment = {"range": {"timestamp": {side: asked.timestamp}}}
-        yield {
-            "query": {"bool": {"filter": [keys, moment]}},
-            "sort": [{"timestamp": order}],
-            "size": most,
-            "track_total_hits": False,
-        }
+        yield _of_keys(asked.urlkeys, [moment]) | {"sort": [{"timestamp": order}], "size": most}
+
+
+_FEW_OF_KEYS = 500
+
+
+def _of_keys(urlkeys: Sequence[str], filters: Sequence[Body]) -> Body:
+    keys = {"terms": {"urlkey": [key for key in urlkeys if len(key) <= LONGEST]}}
+    query = {"bool": {"filter": [keys, *filters]}}
+    return {"query": query, "size": _FEW_OF_KEYS, "track_total_hits": False}
 
 
 _AT_ONCE = 5_000
@@ -185,18 +189,37 @@ class CaptureLookups(CaptureIndex):
                     yield capture
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
-        found = search_pages(
-            self._server,
-            self._captures,
-            [side | read_fields(self._server) for one in asked for side in _sides(one, most)],
-        )
-        sides = zip(asked, found[::2], found[1::2], strict=True)
-        return [
-            nearest_captures(
-                captures_of(self._server, self._captures, (*later, *earlier)), one.timestamp, most
-            )
-            for one, later, earlier in sides
+        known = self._whole_keys(asked)
+        sides = [
+            side | read_fields(self._server)
+            for one in asked
+            if one.urlkeys not in known
+            for side in _sides(one, most)
         ]
+        found = iter(search_pages(self._server, self._captures, sides))
+        answers: list[list[Capture]] = []
+        for one in asked:
+            captures = known.get(one.urlkeys)
+            if captures is None:
+                hits = (*next(found), *next(found))
+                captures = captures_of(self._server, self._captures, hits)
+            answers.append(nearest_captures(captures, one.timestamp, most))
+        return answers
+
+    def _whole_keys(self, asked: Sequence[KeysAtTime]) -> dict[tuple[str, ...], list[Capture]]:
+        """Return all captures of the urlkeys that are asked about several times, if they are few.
+
+        That is one search instead of two for each moment.
+        """
+        times = Counter(one.urlkeys for one in asked)
+        often = [urlkeys for urlkeys, number in times.items() if number > 1]
+        bodies = [_of_keys(one, []) | read_fields(self._server) for one in often]
+        pages = search_pages(self._server, self._captures, bodies)
+        return {
+            urlkeys: captures_of(self._server, self._captures, hits)
+            for urlkeys, hits in zip(often, pages, strict=True)
+            if len(hits) < _FEW_OF_KEYS
+        }
 
     def has_keys(self, starts: Sequence[str]) -> bool:
         if not starts:
