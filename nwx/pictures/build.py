@@ -36,14 +36,12 @@ def shown_versions(
 
     The picture's capture nearest in time to the page's is chosen, revisits included.
     """
-    found = [""] * len(appearances)
-    by_url = sorted(enumerate(appearances), key=lambda one: one[1].urlkey)  # read once each
-    for some in batches(by_url, _APPEARANCES_AT_ONCE):
-        asked = [KeysAtTime((one.urlkey,), one.page_timestamp) for _, one in some]
+    found: list[str] = []
+    for some in batches(appearances, _APPEARANCES_AT_ONCE):
+        asked = [KeysAtTime((one.urlkey,), one.page_timestamp) for one in some]
         near = [_documents(captures) for captures in engine.captures_near(asked, _NEAR)]
         known = index.pictures_of({id for ids in near for id in ids})
-        for (place, _), ids in zip(some, near, strict=True):
-            found[place] = next((id for id in ids if id in known), "")
+        found += [next((id for id in ids if id in known), "") for ids in near]
     return found
 
 

@@ -2,10 +2,9 @@
 
 import heapq
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from nwx.cdx.layouts import NO_VALUE
@@ -60,10 +59,11 @@ def _sides(asked: KeysAtTime, most: int) -> Iterator[Body]:
         yield _of_keys(asked.urlkeys, [moment]) | {"sort": [{"timestamp": order}], "size": most}
 
 
-_FEW_OF_KEYS = 500
+_QUESTIONS_AT_ONCE = 100
+_FEW_OF_KEYS = 1_000
 
 
-def _of_keys(urlkeys: Sequence[str], filters: Sequence[Body]) -> Body:
+def _of_keys(urlkeys: Iterable[str], filters: Sequence[Body]) -> Body:
     keys = {"terms": {"urlkey": [key for key in urlkeys if len(key) <= LONGEST]}}
     query = {"bool": {"filter": [keys, *filters]}}
     return {"query": query, "size": _FEW_OF_KEYS, "track_total_hits": False}
@@ -189,37 +189,39 @@ class CaptureLookups(CaptureIndex):
                     yield capture
 
     def captures_near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
-        known = self._whole_keys(asked)
-        sides = [
-            side | read_fields(self._server)
-            for one in asked
-            if one.urlkeys not in known
-            for side in _sides(one, most)
+        return [
+            found
+            for begin in range(0, len(asked), _QUESTIONS_AT_ONCE)
+            for found in self._near(asked[begin : begin + _QUESTIONS_AT_ONCE], most)
         ]
-        found = iter(search_pages(self._server, self._captures, sides))
-        answers: list[list[Capture]] = []
-        for one in asked:
-            captures = known.get(one.urlkeys)
-            if captures is None:
-                hits = (*next(found), *next(found))
-                captures = captures_of(self._server, self._captures, hits)
-            answers.append(nearest_captures(captures, one.timestamp, most))
-        return answers
 
-    def _whole_keys(self, asked: Sequence[KeysAtTime]) -> dict[tuple[str, ...], list[Capture]]:
-        """Return all captures of the urlkeys that are asked about several times, if they are few.
+    def _near(self, asked: Sequence[KeysAtTime], most: int) -> list[list[Capture]]:
+        """Return the answers from one search for all captures, from two each if they are many."""
+        if len(asked) > 1 and (known := self._all_of_keys(asked)) is not None:
+            near = [[known.get(key, []) for key in set(one.urlkeys)] for one in asked]
+        else:
+            bodies = [
+                side | read_fields(self._server) for one in asked for side in _sides(one, most)
+            ]
+            pages = search_pages(self._server, self._captures, bodies)
+            sides = [captures_of(self._server, self._captures, hits) for hits in pages]
+            near = [[*both] for both in zip(sides[::2], sides[1::2], strict=True)]
+        return [
+            nearest_captures(chain.from_iterable(found), one.timestamp, most)
+            for found, one in zip(near, asked, strict=True)
+        ]
 
-        That is one search instead of two for each moment.
-        """
-        times = Counter(one.urlkeys for one in asked)
-        often = [urlkeys for urlkeys, number in times.items() if number > 1]
-        bodies = [_of_keys(one, []) | read_fields(self._server) for one in often]
-        pages = search_pages(self._server, self._captures, bodies)
-        return {
-            urlkeys: captures_of(self._server, self._captures, hits)
-            for urlkeys, hits in zip(often, pages, strict=True)
-            if len(hits) < _FEW_OF_KEYS
-        }
+    def _all_of_keys(self, asked: Sequence[KeysAtTime]) -> dict[str, list[Capture]] | None:
+        """Return all captures of the urlkeys asked about, None if they are many."""
+        keys = {key for one in asked for key in one.urlkeys}
+        body = _of_keys(keys, []) | read_fields(self._server)
+        (hits,) = search_pages(self._server, self._captures, [body])
+        if len(hits) == _FEW_OF_KEYS:
+            return None
+        known: dict[str, list[Capture]] = {}
+        for capture in captures_of(self._server, self._captures, hits):
+            known.setdefault(capture.urlkey, []).append(capture)
+        return known
 
     def has_keys(self, starts: Sequence[str]) -> bool:
         if not starts:
