@@ -138,8 +138,7 @@ class ReadIndex:
             self._links.cleanup()
 
 
-NUM = "_num"
-SLOT, BIT = "_slot", "_bit"
+NUM, SLOT, BIT = "_num", "_slot", "_bit"
 BITS = 52  # the bits that a sum of doubles keeps exactly
 DOCUMENT_FIELDS = "_fields"
 WORDS = "_words"
@@ -249,16 +248,14 @@ class Packer:
     def _add_keywords(
         self, document: tantivy.Document, name: str, value: str | list[str]
     ) -> list[str]:
-        values = [value] if isinstance(value, str) else value
-        kept = values
-        if max(map(len, values), default=0) > self._short[name]:
-            kept = [one for one in values if self._fits(name, one)]
-        _add_terms(document, name, kept)
-        return kept
+        terms = [value] if isinstance(value, str) else value
+        if max(map(len, terms), default=0) > self._short[name]:
+            terms = [one for one in terms if self._fits(name, one)]
+        _add_terms(document, name, terms)
+        return terms
 
     def _fits(self, name: str, value: str) -> bool:
-        limit = self._limits[name]
-        if limit is not None and len(value) > limit:
+        if len(value) > (self._limits[name] or _MAX_TERM_BYTES):
             return False
         return len(value) * 4 <= _MAX_TERM_BYTES or len(value.encode()) <= _MAX_TERM_BYTES
 
@@ -277,18 +274,13 @@ class Packer:
 
 
 def _add_terms(document: tantivy.Document, name: str, terms: list[str]) -> None:
-    """Add terms, joined by spaces where that is unambiguous: half as dear as one by one."""
+    """Add terms, joined by spaces if they have none: half as dear as one by one."""
     joined = " ".join(terms)
-    if all(terms) and joined.count(" ") == len(terms) - 1 and not _has_other_blank(joined):
+    if terms and joined.split() == terms:
         document.add_text(name, joined)
-        return
-    for one in terms:
-        whole = tantivy.Token(one, 0, 0, 0)
-        document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", [whole]))
-
-
-def _has_other_blank(text: str) -> bool:
-    return "\n" in text or "\t" in text or "\r" in text or "\f" in text
+    else:
+        whole = [tantivy.Token(one, place, 0, 0) for place, one in enumerate(terms)]
+        document.add_pre_tokenized_text(name, tantivy.PreTokenizedString("", whole))
 
 
 def _add_text(document: tantivy.Document, name: str, value: str | list[str]) -> str:
