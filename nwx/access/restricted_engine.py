@@ -133,7 +133,7 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
             return map(file_entry, self.files())
         if index is IndexName.INLINKS:
             # Imported here: it takes a while to load.
-            from nwx.engine.inlinks.links import table_entries
+            from nwx.engine.inlinks.link_entries import table_entries
 
             table = self.inlink_index().table()
             return iter(()) if table is None else table_entries(table)

@@ -108,7 +108,7 @@ class SeparateIndices:
         if index is IndexName.FACETS:
             return self.facet_store().entries()
         if index is IndexName.INLINKS:
-            from nwx.engine.inlinks.links import inlink_entries
+            from nwx.engine.inlinks.link_entries import inlink_entries
 
             return inlink_entries(self.inlink_blobs())
         return self.own(index).entries()

@@ -1,20 +1,22 @@
-"""The links of a build: to one URL or host, with counts by cell; all, as rows and as entries."""
+"""The links of a build: to one URL or host, with counts by cell; all, as rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nwx.bulk.arrays import Array
-from nwx.engine.entries import IndexEntry
-from nwx.engine.facet_store import BlobStore
-from nwx.engine.inlinks.counts import count_anchors, count_distinct, most_frequent, spread
-from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange, inlink_table
-from nwx.keys import document_id
+from nwx.engine.inlinks.counts import (
+    count_anchors,
+    count_distinct,
+    most_frequent,
+    spread,
+)
+from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange
 from nwx.model import ANCHORS_KEPT, Anchor, Inlink, LinkCell, LinkCounts
-from nwx.values.urls import domain_of_host, head_of_host, host_of_urlkey
+from nwx.values.urls import head_of_host
 
 _AT_ONCE = 20_000
 _OTHERS, _OWN = 0, 1
@@ -62,9 +64,9 @@ class TargetLinks:
     def _kinds(self, places: Array, documents: Array) -> Mapping[str, int]:
         names = self._table.notes.kinds
         sources = self._table.documents["source"][documents]
-        counts = count_distinct(self._kind[places], sources, len(names)).tolist()
-        found = [(name, count) for name, count in zip(names, counts, strict=True) if count]
-        return dict(sorted(found, key=lambda one: (-one[1], one[0])))
+        return ordered_kinds(
+            names, count_distinct(self._kind[places], sources, len(names)).tolist()
+        )
 
     def _anchors(
         self, places: Array, documents: Array
@@ -132,6 +134,12 @@ class TargetLinks:
                 self._anchor[stretch][inside].tolist(),
                 strict=True,
             )
+
+
+def ordered_kinds(names: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
+    """Return the counts of kinds that are not 0, the highest first."""
+    found = [(name, count) for name, count in zip(names, counts, strict=True) if count]
+    return dict(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
 def links_in_cell(table: InlinkTable, documents: Array, code: int) -> tuple[Array, Array, Array]:
@@ -245,9 +253,7 @@ class HostInlinks:
 
     def _kinds(self, pairs: _Pairs) -> dict[str, int]:
         names = self._table.notes.kinds
-        counts = np.bincount(pairs.numbers(), minlength=len(names)).tolist()
-        found = [(name, count) for name, count in zip(names, counts, strict=True) if count]
-        return dict(sorted(found, key=lambda one: (-one[1], one[0])))
+        return ordered_kinds(names, np.bincount(pairs.numbers(), minlength=len(names)).tolist())
 
     def inlinks(self, cell: LinkCell) -> Iterator[tuple[str, Inlink]]:
         """Yield the links in a cell, each with its target's urlkey, in the order of targets."""
@@ -266,66 +272,6 @@ def _most_frequent(pairs: _Pairs, texts: list[str], hosts: Array) -> tuple[Ancho
     rows = zip(texts, documents, of_hosts, strict=True)
     found = [Anchor(*row) for row in rows if row[0]]
     return tuple(sorted(found, key=lambda one: (-one.documents, one.text))[:ANCHORS_KEPT])
-
-
-def cell_order(cell: LinkCell) -> tuple[str, int]:
-    """Return the sort key of a cell: all first, then years, then collections and their years."""
-    return cell.collection, cell.year or 0
-
-
-def inlink_id(urlkey: str, cell: LinkCell) -> str:
-    """Return the id of an entry: the hash of the urlkey, and the cell unless it is that of all."""
-    id = document_id(urlkey)
-    if cell == LinkCell():
-        return id
-    return f"{id}/{'' if cell.year is None else cell.year}/{cell.collection}"
-
-
-def inlink_entry(urlkey: str, cell: LinkCell, counts: LinkCounts) -> IndexEntry:
-    """Return the entry of a linked URL in a cell."""
-    host = host_of_urlkey(urlkey)
-    entry: dict[str, Any] = {
-        "id": inlink_id(urlkey, cell),
-        "urlkey": urlkey,
-        "host": host,
-        "domain": domain_of_host(host),
-        "year": cell.year,
-        "collection": cell.collection,
-        "documents": counts.documents,
-        "hosts": counts.hosts,
-        "domains": counts.domains,
-        "first": counts.first,
-        "last": counts.last,
-        "kinds": list(counts.kinds),
-        "kind_documents": list(counts.kinds.values()),
-        "anchors": [one.text for one in counts.anchors],
-        "anchor_documents": [one.documents for one in counts.anchors],
-        "anchor_hosts": [one.hosts for one in counts.anchors],
-        "own_anchors": [one.text for one in counts.own_anchors],
-        "own_anchor_documents": [one.documents for one in counts.own_anchors],
-    }
-    return {name: value for name, value in entry.items() if value not in ("", None, [])}
-
-
-def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
-    """Yield the entries of a build in the order of urlkey and cell."""
-    for number in range(len(table.notes.ranges)):
-        found = table.range(number)
-        starts = found.arrays["count_starts"].tolist()
-        codes = found.arrays["count_cell"]
-        for place in np.flatnonzero(np.diff(starts)).tolist():
-            urlkey = found.keys[place]
-            links = TargetLinks(table, found, found.links(place))
-            cells = [table.cells[code] for code in codes[starts[place] : starts[place + 1]]]
-            for cell in sorted(cells, key=cell_order):
-                yield inlink_entry(urlkey, cell, links.counts(cell))
-
-
-def inlink_entries(store: BlobStore) -> Iterator[IndexEntry]:
-    """Yield the entries of the current build in the order of urlkey and cell."""
-    table = inlink_table(store)
-    if table is not None:
-        yield from table_entries(table)
 
 
 class LinkRow(NamedTuple):

@@ -29,7 +29,7 @@ from nwx.engine.facet_store import (
     Unset,
 )
 from nwx.engine.inlinks.inlink_index import DocumentStates, InlinkIndex, LinkingDocument
-from nwx.engine.inlinks.links import table_entries
+from nwx.engine.inlinks.link_entries import table_entries
 from nwx.engine.inlinks.table import InlinkTable
 from nwx.engine.search_server import schema
 from nwx.engine.search_server.blobs import ServerBlobs

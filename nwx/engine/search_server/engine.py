@@ -12,7 +12,7 @@ from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import IndexEntry, file_entry, file_from_entry, file_id, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
 from nwx.engine.inlinks.anchor_table import AnchorBlobs
-from nwx.engine.inlinks.links import inlink_entries
+from nwx.engine.inlinks.link_entries import inlink_entries
 from nwx.engine.search_server.built_stores import ServerFacetStore, ServerInlinkIndex
 from nwx.engine.search_server.capture_lookups import CaptureLookups
 from nwx.engine.search_server.capture_store import CaptureStore
