@@ -2,11 +2,11 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -110,9 +110,9 @@ class ReadIndex:
 
     def __init__(self, schema: tantivy.Schema, folder: Path) -> None:
         self._folder = folder
-        self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._links: TemporaryDirectory[str] | None = None
         if not os.access(folder, os.W_OK):
-            self._links = tempfile.TemporaryDirectory(prefix="nwx-read-only-")
+            self._links = TemporaryDirectory(prefix="nwx-read-only-", ignore_cleanup_errors=True)
             self._link()
         self._index = open_tantivy(schema, Path(self._links.name) if self._links else folder)
 
@@ -133,7 +133,7 @@ class ReadIndex:
                 link.symlink_to(file.resolve())
 
     def close(self) -> None:
-        """Remove the links."""
+        """Remove the links; a thread of tantivy may make a lock among them meanwhile."""
         if self._links is not None:
             self._links.cleanup()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
+from nwx.engine.embedded.documents.tantivy_index import ReadIndex, schema
 from nwx.model import Dates, IndexName
 from tests.unit.engine.embedded.making import batch, page
 
@@ -104,3 +105,17 @@ def test_what_a_writer_left_in_its_journal_is_read_too(archive: Path, tmp_path: 
         assert asked(copy)["hits"] == 4
     finally:
         set_mode(copy, 0o755)
+
+
+def test_a_lock_made_while_the_links_are_removed_is_no_error(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_empty(*_: object, **__: object) -> None:
+        raise OSError(39, "Directory not empty")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        index = ReadIndex(schema(), archive / "documents")
+    monkeypatch.setattr(os, "rmdir", not_empty)
+    index.close()
