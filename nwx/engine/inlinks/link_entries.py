@@ -9,7 +9,7 @@ import numpy as np
 from nwx.engine.entries import IndexEntry
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.counts import cell_rows, count_anchors, count_distinct, most_frequent
-from nwx.engine.inlinks.links import ordered_kinds
+from nwx.engine.inlinks.links import TargetLinks, ordered_kinds
 from nwx.engine.inlinks.table import OWN_HOST, SELF, InlinkTable, TargetRange, inlink_table
 from nwx.keys import document_id
 from nwx.model import ANCHORS_KEPT, Anchor, LinkCell, LinkCounts
@@ -64,9 +64,20 @@ def table_entries(table: InlinkTable) -> Iterator[IndexEntry]:
         starts, begin = found.arrays["link_starts"].astype(np.int64), 0
         while begin < len(found.keys):
             most = int(np.searchsorted(starts, starts[begin] + _LINKS_AT_ONCE, "right")) - 1
-            end = max(most, begin + 1)
-            yield from _entries(table, found, begin, end)
-            begin = end
+            if most > begin:
+                yield from _entries(table, found, begin, most)
+            else:
+                yield from _entries_of_one(table, found, begin)
+            begin = max(most, begin + 1)
+
+
+def _entries_of_one(table: InlinkTable, found: TargetRange, place: int) -> Iterator[IndexEntry]:
+    """Yield the entries of a target with many links: counting each cell alone takes less memory."""
+    links = TargetLinks(table, found, found.links(place))
+    first, last = found.arrays["count_starts"][place : place + 2].tolist()
+    cells = [table.cells[code] for code in found.arrays["count_cell"][first:last]]
+    for cell in sorted(cells, key=cell_order):
+        yield inlink_entry(found.keys[place], cell, links.counts(cell))
 
 
 def _entries(table: InlinkTable, found: TargetRange, begin: int, end: int) -> Iterator[IndexEntry]:
@@ -100,17 +111,16 @@ def _counted(
     """Return the counts of kinds by entry, and its anchors, those from others before its own."""
     arrays = found.arrays
     link_starts, count_starts = (
-        arrays[name].astype(np.int64) for name in ("link_starts", "count_starts")
+        arrays[name][begin : end + 1].astype(np.int64) for name in ("link_starts", "count_starts")
     )
-    links = slice(int(link_starts[begin]), int(link_starts[end]))
+    links = slice(int(link_starts[0]), int(link_starts[-1]))
     counting = np.flatnonzero(arrays["flags"][links] & SELF == 0) + links.start
     documents = arrays["document"][counting].astype(np.int64)
     rows = cell_rows(documents, table.documents)
     places, documents = counting[rows.link], documents[rows.link]
     target = np.searchsorted(link_starts, places, "right") - 1
-    entries = slice(int(count_starts[begin]), int(count_starts[end]))
-    of_entry = np.repeat(np.arange(begin, end), np.diff(count_starts[begin : end + 1]))
-    cells = arrays["count_cell"][entries].astype(np.int64)
+    of_entry = np.repeat(np.arange(end - begin), np.diff(count_starts))
+    cells = arrays["count_cell"][count_starts[0] : count_starts[-1]].astype(np.int64)
     entry = np.searchsorted(of_entry << 32 | cells, target << 32 | rows.cell.astype(np.int64))
     names = table.notes.kinds
     number = len(of_entry)

@@ -276,7 +276,7 @@ class Packer:
 def _add_terms(document: tantivy.Document, name: str, terms: list[str]) -> None:
     """Add terms, joined by spaces if they have none: half as dear as one by one."""
     joined = " ".join(terms)
-    if terms and joined.split() == terms:
+    if joined.split() == terms:
         document.add_text(name, joined)
     else:
         whole = [tantivy.Token(one, place, 0, 0) for place, one in enumerate(terms)]
