@@ -90,7 +90,9 @@ def test_visible_links_are_those_of_an_archive_without_what_is_hidden(
         assert [one._replace(url="") for one in links.inlinks(target, cell)] == listed
     entries = list(shown.scan(IndexName.INLINKS))
     counted = {key for key, (counts, _) in expected.items() if counts.documents}
-    monkeypatch.setattr("nwx.engine.inlinks.link_entries.inlink_entry", None)  # counting creates none
+    monkeypatch.setattr(
+        "nwx.engine.inlinks.link_entries.inlink_entry", None
+    )  # counting creates none
     assert len(entries) == len(counted) == shown.count(IndexName.INLINKS)
     whole = set(ArchiveLinks(engine).host_graph().hosts)
     assert set(links.host_graph().hosts) <= whole
