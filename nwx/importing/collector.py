@@ -32,7 +32,7 @@ EXTRACT = "extract"
 _CHARACTERS_OF_A_LINK = 100
 _SHARE_OF_EXTRACTION = 0.5
 _SHARE_OF_TIME = 0.9  # of a document's time, for an external command; the rest is for its text
-_REMEMBERED_KEYS = 4_000  # in each of two dictionaries, of recent and of older keys
+_REMEMBERED_KEYS = 2_000  # in each of two dictionaries, of recent and of older keys
 
 Guard = Callable[[int], AbstractContextManager[None]]
 """Marks the extraction of the record at an offset, for the process that watches this one."""

@@ -29,7 +29,7 @@ from nwx.model import Batch, SourceFile
 SEGMENT_DOCUMENTS = 50
 """The minimum number of new documents for which a segment is made."""
 
-_MOST_CHARACTERS = 5 << 20
+_MOST_CHARACTERS = 4 << 20
 """Limit of texts and links in a segment; tantivy takes about 1.5 times as many bytes for them."""
 
 

@@ -195,8 +195,8 @@ def _file_id(segment: dict[str, Any]) -> str:
     return str(segment["segment_id"]).replace("-", "")
 
 
-MERGED_SEGMENTS = 12
-"""The number of segments from which tantivy may merge some; large imports make them of 5 MB."""
+MERGED_SEGMENTS = 15
+"""The number of segments from which tantivy may merge some; large imports make them of 4 MB."""
 
 _HEAP_BYTES = 20_000_000
 """For one thread, as most documents come in adopted segments. tantivy needs at least 15 MB."""

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 COMMIT_SECONDS = 30.0
-_CACHE_KIB = 1 << 10
+_CACHE_KIB = 512
 """Small, as it fills up in each import; the file is memory-mapped as well."""
 
 COMMIT_CHARACTERS = 400_000_000
