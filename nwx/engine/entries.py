@@ -150,12 +150,16 @@ def hit_from_entry(
     )
 
 
-def document_from_entry(entry: Mapping[str, Any]) -> Document:
-    """Return the document of an entry; fields of its capture that documents lack are unset."""
-    capture = Capture(
+def document_capture(entry: Mapping[str, Any]) -> Capture:
+    """Return the capture of a document's entry; fields that documents lack are unset."""
+    return Capture(
         **{**_REQUIRED, **{name: entry[name] for name in _DOCUMENT_CAPTURE if name in entry}}
         | {"document_id": entry["id"]}
     )
+
+
+def document_from_entry(entry: Mapping[str, Any]) -> Document:
+    """Return the document of an entry."""
     extract = Extract(
         **{name: entry.get(name, "") for name in _TEXTS},
         headings=tuple(entry.get("headings", ())),
@@ -171,7 +175,7 @@ def document_from_entry(entry: Mapping[str, Any]) -> Document:
         problems=tuple(entry.get("problems", ())),
         fields=_fields(entry),
     )
-    return Document(capture, extract)
+    return Document(document_capture(entry), extract)
 
 
 def capture_entry(capture: Capture) -> IndexEntry:

@@ -10,7 +10,7 @@ from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.engine.access.access_index import stopped_purges
 from nwx.engine.base import Engine
 from nwx.engine.capabilities import BULK_LOADING, DAMAGED, ROW, UNCHECKED, Shards
-from nwx.engine.entries import capture_from_entry, document_from_entry, file_id
+from nwx.engine.entries import capture_from_entry, document_capture, file_id
 from nwx.engine.indices.declarations import IndexKind, indices_of
 from nwx.engine.indices.digest_index import pair_faults
 from nwx.errors import EngineError, EngineUnavailableError
@@ -243,7 +243,7 @@ def _documents(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]
         ids = [entry["id"] for entry in entries]
         known, dates = engine.known(ids), engine.dates(ids)
         for entry in entries:
-            id, capture = entry["id"], document_from_entry(entry).capture
+            id, capture = entry["id"], document_capture(entry)
             seen = dates[id].seen if id in dates else ()
             if (capture.timestamp, capture.collection) not in seen:
                 yield _wrong("undated", IndexName.DOCUMENTS, id, "its capture is missing in dates")

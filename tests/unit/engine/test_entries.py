@@ -18,6 +18,7 @@ from nwx.engine.entries import (
     dates_entry,
     dates_from_entry,
     document_entry,
+    document_capture,
     document_from_entry,
     file_entry,
     file_from_entry,
@@ -52,6 +53,7 @@ def test_a_document_comes_back_from_its_entry() -> None:
     made = page("http://a.example/", content="stone", title="T", headings=("H",), links=links)
     entry = document_entry(made)
     assert entry["links_domains"] == ["b.example"]
+    assert document_capture(entry) == made.capture
     assert document_from_entry(entry).extract == made.extract
     assert document_from_entry(entry).capture == made.capture
 

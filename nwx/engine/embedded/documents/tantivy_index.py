@@ -1,6 +1,5 @@
 """Documents in tantivy: the schema, derived from the mapping, and conversion of entries."""
 
-import json
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -332,7 +331,7 @@ def entry_of(document: tantivy.Document) -> IndexEntry:
 @tantivy_errors()
 def _links_of(document: tantivy.Document) -> IndexEntry:
     links = document.get_first(_LINKS)
-    found: IndexEntry = {} if links is None else json.loads(zstd.decompress(links))
+    found: IndexEntry = {} if links is None else msgspec.json.decode(zstd.decompress(links))
     return found
 
 
