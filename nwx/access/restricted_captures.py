@@ -233,12 +233,22 @@ class RestrictedDocuments(DocumentIndex, DatesIndex):
 
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the visible documents by id, each with a visible capture."""
-        found = self._engine.documents(ids)
-        visible = self._visible_ids(list(found))
-        shown = {id: self._shown(id, one) for id, one in found.items() if id in visible}
+        shown = self._visible_documents(ids)
         urls = {link.url for one in shown.values() for link in one.extract.links}
         out = self.urls.among(urls | {one.capture.redirect_to for one in shown.values()})
         return {id: _without_links(one, out) for id, one in shown.items()} if out else shown
+
+    def texts(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the visible documents by id, without links, which need not be checked then."""
+        return {
+            id: Document(one.capture._replace(redirect_to=""), replace(one.extract, links=()))
+            for id, one in self._visible_documents(ids).items()
+        }
+
+    def _visible_documents(self, ids: Sequence[str]) -> dict[str, Document]:
+        found = self._engine.documents(ids)
+        visible = self._visible_ids(list(found))
+        return {id: self._shown(id, one) for id, one in found.items() if id in visible}
 
     def _visible_ids(self, ids: Sequence[str]) -> set[str]:
         """Return the ids of documents with a visible date."""

@@ -142,6 +142,10 @@ class DocumentIndex(ABC):
     def documents(self, ids: Sequence[str]) -> dict[str, Document]:
         """Return the stored documents among `ids`, by id."""
 
+    def texts(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Return the stored documents among `ids`, by id, for a viewer without their links."""
+        return self.documents(ids)
+
     @abstractmethod
     def search(self, question: "Question") -> SearchResult:
         """Answer a question.

@@ -140,7 +140,7 @@ def _check_url_shown(engine: Engine, url: str) -> None:
 
 def _versions(engine: Engine, ids: list[str]) -> Iterator[UrlVersion]:
     dates = engine.dates(ids)
-    for id, document in engine.documents(ids).items():
+    for id, document in engine.texts(ids).items():
         capture = document.capture
         seen = [timestamp for timestamp, _ in dates[id].seen] if id in dates else []
         yield UrlVersion(

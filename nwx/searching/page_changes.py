@@ -177,7 +177,7 @@ def _redirects_to_itself(capture: Capture) -> bool:
 
 
 def _texts(engine: Engine, captures: Iterable[Capture]) -> dict[str, str]:
-    found = engine.documents(list({_id(one) for one in captures}))
+    found = engine.texts(list({_id(one) for one in captures}))
     return {id: document.extract.content for id, document in found.items()}
 
 

@@ -235,7 +235,7 @@ def _of_url(engine: Engine, url: str) -> Iterator[_Dated]:
 
         check_url_shown(engine, url)
     for some in batches(captures, _AT_ONCE):
-        documents, dates = engine.documents(some), engine.dates(some)
+        documents, dates = engine.texts(some), engine.dates(some)
         for id in some:
             timestamps = {one.timestamp for one in captures[id]}
             timestamps |= {seen for seen, _ in dates[id].seen} if id in dates else set()
@@ -250,13 +250,13 @@ def _elsewhere(
 ) -> Iterator[_Dated]:
     """Yield the separate documents of captures, else one of another URL with the same digest."""
     own = {document_id(capture_key(one)): one.timestamp for one in captures}
-    documents = engine.documents(list(own))
+    documents = engine.texts(list(own))
     for id, document in documents.items():
         yield _Dated(document, id, (own[id],))
     if documents:
         return
     originals = islice(engine.captures_by_digest(captures[0].digest), _MOST_ORIGINALS)
-    for id, document in islice(engine.documents([one.document_id for one in originals]).items(), 1):
+    for id, document in islice(engine.texts([one.document_id for one in originals]).items(), 1):
         yield _Dated(document, id, timestamps)
 
 
@@ -272,7 +272,7 @@ def _of_index(engine: Engine, words: QuotedWords, scope: QuoteScope) -> Iterator
     )
     hits = engine.scroll(asked)
     while some := {hit.id: hit for hit in islice(hits, _AT_ONCE)}:
-        for id, document in engine.documents(list(some)).items():
+        for id, document in engine.texts(list(some)).items():
             yield _Dated(document, id, some[id].dates)
 
 

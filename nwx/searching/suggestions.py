@@ -161,7 +161,7 @@ def _as_written(engine: Engine, word: str) -> str:
 
     question = Question(Term("", word), limit=_MOST_TRIED, snippets=False)
     forms: Counter[str] = Counter()
-    for one in engine.documents([hit.id for hit in engine.search(question).hits]).values():
+    for one in engine.texts([hit.id for hit in engine.search(question).hits]).values():
         text = " ".join((one.extract.title, *one.extract.headings, one.extract.content))
         forms.update(filter(None, [written_words(text[:_MOST_CHARACTERS]).get(word)]))
     return max(forms, key=lambda one: (forms[one], one), default=word)

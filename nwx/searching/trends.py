@@ -269,7 +269,7 @@ def _texts(engine: Engine, question: Question, found: int) -> Iterator[tuple[str
     """Yield the text, URL words and language of the first documents."""
     for offset in range(0, min(found, MOST_DOCUMENTS_READ), _AT_ONCE):
         hits = engine.search(replace(question, offset=offset, limit=_AT_ONCE)).hits
-        for document in engine.documents([hit.id for hit in hits]).values():
+        for document in engine.texts([hit.id for hit in hits]).values():
             extract = document.extract
             text = " ".join((extract.title, *extract.headings, extract.content))
             yield text, url_words(document.capture.url), extract.content_language

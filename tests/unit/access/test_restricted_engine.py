@@ -19,7 +19,7 @@ from nwx.engine.capture_index import CdxLineForm, CdxSpan, KeysAtTime, exactly
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.errors import EngineError
 from nwx.keys import document_id, document_key
-from nwx.model import Batch, Capture, Collapse, Dates, IndexName, SourceFile
+from nwx.model import Batch, Capture, Collapse, Dates, IndexName, Link, SourceFile
 from nwx.query.question import Question
 from tests.conformance.archive import capture, document
 
@@ -52,7 +52,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine.write(
             Batch(
                 documents=tuple(
-                    document(one, f"title of {one.url}", "common words")
+                    document(one, f"title of {one.url}", "common words", links=(Link(_C, "c"),))
                     for one in (_FIRST, _LATER, _PAGE, _OTHER)
                 ),
                 captures=_CAPTURES,
@@ -160,6 +160,11 @@ def test_documents_of_an_excluded_url_are_nowhere(archive: Engine) -> None:
     ids = [_id(one) for one in (_FIRST, _LATER, _PAGE)]
     assert list(seen.known(ids)) == [_id(_PAGE)]
     assert list(seen.documents(ids)) == [_id(_PAGE)]
+    texts, whole = seen.texts(ids), seen.documents(ids)[_id(_PAGE)]
+    assert list(texts) == [_id(_PAGE)]
+    assert whole.extract.links == (Link(_C, "c"),)
+    assert texts[_id(_PAGE)].extract == replace(whole.extract, links=())
+    assert not texts[_id(_PAGE)].capture.redirect_to
     assert list(seen.dates(ids)) == [_id(_PAGE)]
     assert set(_found(seen, query="common")) == {_id(_PAGE), _id(_OTHER)}
     assert set(_found(seen)) == {_id(_PAGE), _id(_OTHER)}
