@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import run_nwx
+from tests.cli.conftest import Ran, run_nwx
 
 SAMPLE = Path("sample/archive").resolve()
 FIRST, SECOND = SAMPLE / "LANTERN-2008-00000.arc.gz", SAMPLE / "LANTERN-2010-00000.warc.gz"
@@ -33,3 +33,16 @@ def test_builds_follow_the_captures(tmp_path: Path) -> None:
 def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
     told = run_nwx(tmp_path / "archive", "build", name, code=2)
     assert "'facets', 'links', 'pictures', 'triples', 'vectors', 'all'" in told.err
+
+
+def test_on_a_server_triples_need_a_place(
+    elasticsearch_url: str, elasticsearch_prefix: str
+) -> None:
+    def run(*command: object, code: int = 0) -> Ran:
+        return run_nwx(elasticsearch_url, *command, code=code, NWX_PREFIX=elasticsearch_prefix)
+
+    run("import", FIRST)
+    built = run("build", "all", "--json")
+    assert list(json.loads(built.out)) == ["facets", "links", "pictures"]
+    assert "triples are left out" in built.err
+    assert "NWX_TRIPLES" in run("build", "triples", code=2).err

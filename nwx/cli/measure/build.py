@@ -18,7 +18,7 @@ from nwx.cli.output import (
     size_words,
     warn,
 )
-from nwx.errors import UsageError
+from nwx.errors import SettingsError, UsageError
 from nwx.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,10 +53,11 @@ def build_command(
 ) -> None:
     """Build or update facets, links, pictures, triples and vectors.
 
-    NAME is facets, links, pictures, triples or vectors; all is the first four. Without
-    NAME, those of facets, links and pictures that are missing or out of date are built;
-    vectors if they were built before. Queries are answered from the previous build until
-    the new one is complete. If interrupted, run the same command again to resume.
+    NAME is facets, links, pictures, triples or vectors; all is the first four. On a search
+    server, triples are left out unless NWX_TRIPLES is set. Without NAME, those of facets,
+    links and pictures that are missing or out of date are built; vectors if they were
+    built before. Queries are answered from the previous build until the new one is
+    complete. If interrupted, run the same command again to resume.
     build-facets, invert-links, build-pictures and `triples build` have more options.
     """
     with opened_archive(with_embedder(settings, embedder)) as archive:
@@ -83,7 +84,13 @@ def build(
     for name in names:
         with progress_bar(quiet=quiet) as show:
             if name == "triples":
-                report: Any = archive.build_triples(progress=show)
+                try:
+                    report: Any = archive.build_triples(progress=show)
+                except SettingsError as error:
+                    if len(names) == 1:
+                        raise
+                    warn(f"triples are left out: {error}")
+                    continue
             else:
                 report = archive.build(name, progress=show, **options)[name]
         words, done[name] = _report_forms(name, report)

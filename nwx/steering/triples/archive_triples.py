@@ -17,7 +17,7 @@ from pyoxigraph import NamedNode, Quad, Store
 
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, estimated_total, no_progress
 from nwx.captures import PagePlace, page_places
-from nwx.engine.base import Engine
+from nwx.engine.base import Engine, is_server
 from nwx.engine.capture_index import KeysAtTime
 from nwx.errors import SettingsError, SourceError, SpecificationError, UrlError, WithheldError
 from nwx.model import Capture, IndexName, ReadError
@@ -54,7 +54,7 @@ _WEB = ("http://", "https://")
 def triple_store(settings: Settings) -> TripleStore:
     """Return the configured triple store, else the one in the archive's folder.
 
-    Raises SettingsError for an archive on Elasticsearch without a setting.
+    Raises SettingsError for an archive on a search server without a setting.
     """
     place = settings.triples
     if place.startswith(_WEB):
@@ -62,10 +62,10 @@ def triple_store(settings: Settings) -> TripleStore:
         from nwx.steering.triples.remote_store import RemoteTripleStore
 
         return RemoteTripleStore(place, settings.triples_query or place)
-    if not place and settings.engine.startswith(_WEB):
+    if not place and is_server(settings.engine):
         raise SettingsError(
-            "an archive on Elasticsearch has no folder for triples; set NWX_TRIPLES to a folder, or"
-            " to the update address of a SPARQL 1.1 server"
+            "an archive on a search server has no folder for triples; set NWX_TRIPLES to a folder,"
+            " or to the update address of a SPARQL 1.1 server"
         )
     return LocalTripleStore(Path(place) if place else Path(settings.engine) / _FOLDER)
 

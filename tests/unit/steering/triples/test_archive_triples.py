@@ -152,8 +152,9 @@ def test_it_may_be_a_server() -> None:
 
 
 def test_an_archive_on_elasticsearch_needs_a_place() -> None:
-    with pytest.raises(SettingsError, match="NWX_TRIPLES"):
-        triple_store(Settings("http://e.example"))
+    for address in ("http://e.example", "opensearch+https://e.example"):
+        with pytest.raises(SettingsError, match="NWX_TRIPLES"):
+            triple_store(Settings(address))
 
 
 _ALL = SparqlQuery("SELECT ?s ?p ?o { ?s ?p ?o }")
