@@ -336,7 +336,7 @@ def visible_entries(
     if index is IndexName.DOCUMENTS:
         return _documents(restricted, decisions, entries)
     if index is IndexName.DATES:
-        return _dates(restricted, entries)
+        return _dates(DateDecisions(engine, decisions), entries)
     return entries
 
 
@@ -385,12 +385,8 @@ def _documents(
                 yield entry
 
 
-def _dates(restricted: Engine, entries: Iterator[_Entry]) -> Iterator[_Entry]:
-    for some in batches(entries, _AT_ONCE):
-        visible = restricted.dates([one["id"] for one in some])
-        for entry in some:
-            found = visible.get(entry["id"])
-            if found is None:
-                continue
-            changed = len(found.seen) != len(dates_from_entry(entry).seen)
-            yield {**dates_entry(found), "id": entry["id"]} if changed else entry
+def _dates(decisions: DateDecisions, entries: Iterator[_Entry]) -> Iterator[_Entry]:
+    for entry in entries:
+        dates = dates_from_entry(entry)
+        for found in decisions.visible({entry["id"]: dates}).values():
+            yield entry if found is dates else {**dates_entry(found), "id": entry["id"]}
