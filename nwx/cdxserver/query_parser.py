@@ -76,8 +76,7 @@ def span_of(url: str, match: MatchType, key: str) -> CdxSpan:
     if match is MatchType.HOST:
         return CdxSpan(f"{host})/", f"{host}*")
     # `*` to `,` sort after `)`: this includes subdomains, but not hosts with a longer name.
-    start = f"{host})/" if "," in host else f"{host},"
-    return CdxSpan(start, f"{host}-")
+    return CdxSpan(f"{host})/", f"{host}-")
 
 
 def key_after(prefix: str) -> str:

@@ -171,6 +171,13 @@ def test_a_span_holds_what_matches(match: MatchType, inside: list[str], outside:
     assert [span.start <= line < span.end for line in outside] == [False] * len(outside)
 
 
+def test_a_domain_of_one_label_holds_its_own_captures() -> None:
+    span = parsed("url=*.localhost").span
+    for line in ("localhost)/ 1 ", "localhost,app)/ 1 "):
+        assert span.start <= line < span.end
+    assert not span.start <= "localhost-two)/ 1 " < span.end
+
+
 @pytest.mark.parametrize("url", ["http://", "http:///"])
 def test_a_url_without_an_address_is_an_error(url: str) -> None:
     with pytest.raises(CdxQueryError):
