@@ -17,6 +17,8 @@ pytestmark = pytest.mark.xdist_group("replay")
         ("20140126200624/http://a.example/", "20140126200624/http://a.example/"),
         ("2014id_/http://a.example/?x=1&y=%20%2F", "2014id_/http://a.example/?x=1&y=%20%2F"),
         ("mp_/http://a.example//b", "mp_/http://a.example//b"),
+        ("2014/http://a.example/%E4%3F", "2014/http://a.example/%E4%3F"),
+        ("2014/http%3A%2F%2Fa.example%2F?x=%26", "2014/http://a.example/?x=%26"),
     ],
 )
 def test_the_way_to_playback(client: FlaskClient, target: str, location: str) -> None:
