@@ -39,7 +39,7 @@ from webapp.site.viewer import ARRIVAL, PASSES_EXTENSION, ViewerPasses, playback
 blueprint = Blueprint("playback", __name__)
 
 COLLECTION = "replay"
-SAFE = "%/:?&=+,;@!$'()*~[]-._"
+SAFE = "%/:?#&=+,;@!$'()*~[]-._"
 _WHEN = re.compile(r"(\d{1,14})?([a-z]{2}_)?", re.ASCII)
 _CALENDAR = re.compile(r"(\d{0,14})\*", re.ASCII)
 _ESCAPED = re.compile(r"[^/]*%(?:2F|3A)", re.IGNORECASE)

@@ -7,6 +7,7 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from webapp import create_app
+from webapp.replay import routes
 
 pytestmark = pytest.mark.xdist_group("replay")
 
@@ -25,6 +26,13 @@ def test_the_way_to_playback(client: FlaskClient, target: str, location: str) ->
     answer = client.get(f"/replay/{target}")
     assert answer.status_code == 302
     assert answer.location == f"http://localhost:9999/replay/{location}"
+
+
+def test_a_fragment_is_left_to_the_browser(client: FlaskClient) -> None:
+    with client.application.test_request_context():
+        assert routes.address("2014", "http://a.example/?x=ä#b") == (
+            "/replay/2014/http://a.example/?x=%C3%A4#b"
+        )
 
 
 @pytest.mark.parametrize(
