@@ -76,8 +76,7 @@ def span_of(url: str, match: MatchType, key: str) -> CdxSpan:
     if match is MatchType.HOST:
         return CdxSpan(f"{host})/", f"{host}*")
     # `*` to `,` sort after `)`: this includes subdomains, but not hosts with a longer name.
-    start = f"{host})/" if "," in host else f"{host},"
-    return CdxSpan(start, f"{host}-")
+    return CdxSpan(f"{host})/", f"{host}-")
 
 
 def key_after(prefix: str) -> str:
@@ -369,7 +368,7 @@ def _check(query: CdxQuery, dialect: Dialect) -> None:
         or (query.order is RowOrder.CLOSEST and (not query.urlkey or bool(query.collapsing)))
     )
     if held and (query.limit is None or query.limit > MOST_HELD):
-        raise CdxQueryError(f"limit is too large for this query; at most {MOST_HELD} is allowed")
+        raise CdxQueryError(f"this query needs a limit of at most {MOST_HELD}; add limit=NUMBER")
     if query.newest and query.order is RowOrder.CLOSEST:
         raise CdxQueryError("a limit below 0 cannot be combined with closest")
     if query.paging is not None and (query.order is not RowOrder.DEFAULT or query.newest):

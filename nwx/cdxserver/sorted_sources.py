@@ -16,7 +16,7 @@ from nwx.engine.capture_index import CdxBlock, CdxLineForm, CdxSpan
 from nwx.engine.document_index import current_work
 from nwx.errors import CdxError, CdxQueryError, SourceError
 from nwx.values.urlkeys import urlkey
-from nwx.zipnum.cluster import open_cluster
+from nwx.zipnum.cluster import Cluster, open_cluster
 
 LINES_BETWEEN_CHECKS = 4_096
 
@@ -314,7 +314,7 @@ class ClusterSource:
         if first is None:
             return
         yield _text(place_of_line(first))
-        for block in self._cluster.blocks(start, end):
+        for block in self._current().blocks(start, end):
             if start <= block.key < end:
                 yield _text(block.key)
 
@@ -326,8 +326,15 @@ class ClusterSource:
         """Close the files of the cluster."""
         self._cluster.close()
 
+    def _current(self) -> Cluster:
+        """Return the open cluster, opened again if its index was replaced."""
+        if self._cluster.is_outdated():
+            # Readers of the previous cluster keep it open.
+            self._cluster = open_cluster(self.place)
+        return self._cluster
+
     def _lines(self, span: CdxSpan) -> Iterator[bytes]:
-        return in_order(self._cluster.lines(_bytes(span.start), _bytes(span.end)), self.place)
+        return in_order(self._current().lines(_bytes(span.start), _bytes(span.end)), self.place)
 
 
 def _text(place: bytes) -> str:

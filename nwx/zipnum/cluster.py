@@ -230,6 +230,9 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._parts.clear()
         self._stored.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def _fetched(self, blocks: Iterator[ZipNumBlock]) -> Iterator[tuple[ZipNumBlock, bytes]]:
         """Yield blocks with their bytes: local ones one by one, remote ones in growing groups."""
         together = 1

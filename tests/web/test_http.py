@@ -29,7 +29,7 @@ class App:
 
     def __call__(self, environ: dict[str, Any], start: Start) -> Iterator[bytes] | list[bytes]:
         path = environ["PATH_INFO"]
-        kind = getattr(self, path.strip("/"), None)
+        kind = getattr(self, path.strip("/").partition("/")[0], None)
         return kind(environ, start) if callable(kind) else self.echo(environ, start)
 
     def echo(self, environ: dict[str, Any], start: Start) -> list[bytes]:
@@ -39,6 +39,11 @@ class App:
         body = told.encode("latin-1") + b"|" + environ["wsgi.input"].read()
         start("200 OK", [("Content-Length", str(len(body)))])
         return [body]
+
+    def target(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        """Return the target as it was sent, if decoding the path loses a part of it."""
+        start("200 OK", [])
+        return [environ.get("REQUEST_URI", "decoded").encode()]
 
     def pieces(self, environ: dict[str, Any], start: Start) -> Iterator[bytes]:
         start("200 OK", [("Content-Type", "text/plain")])
@@ -171,6 +176,19 @@ def test_requests_that_come_together_are_answered_in_order(port: int) -> None:
 def test_each_request_has_its_answer(port: int, sent: bytes, found: bytes) -> None:
     assert found in exchange(port, sent)
     assert b"GET /next" in exchange(port, get("/next"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        (b"/target/http://a/%E4%3Fb%23c?d=%26", b"/target/http://a/%E4%3Fb%23c?d=%26"),
+        (b"/target/%25", b"/target/%25"),
+        (b"/target/a", b"decoded"),
+    ],
+)
+def test_escapes_of_the_target_are_kept(port: int, sent: bytes, found: bytes) -> None:
+    request = b"GET " + sent + b" HTTP/1.0\r\nHost: a\r\n\r\n"
+    assert exchange(port, request).endswith(b"\r\n\r\n" + found)
 
 
 def test_what_follows_a_good_request_is_refused_behind_its_answer(port: int) -> None:

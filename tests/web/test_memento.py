@@ -2,6 +2,7 @@
 
 import json
 import re
+from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
@@ -43,6 +44,11 @@ def test_timemaps_as_lines(client: FlaskClient) -> None:
     assert [line.split(" ")[1] for line in lines] == ALL_TIMES
     objects = client.get(f"/timemap/json/{URL}").text.splitlines()
     assert [json.loads(line)["timestamp"] for line in objects] == ALL_TIMES
+
+
+def test_a_url_may_be_sent_escaped(client: FlaskClient) -> None:
+    escaped = client.get(f"/timemap/json/{quote(URL, safe='')}").text
+    assert escaped == client.get(f"/timemap/json/{URL}").text
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from webapp.cdx import routes
 from webapp.cdx.service import CdxService, cdx_server, cdx_service, require_write
 from webapp.cdx.streams import as_response
 from webapp.headers import root_url
-from webapp.replay.routes import SAFE
+from webapp.replay.routes import SAFE, sent_url, target_after
 
 blueprint = Blueprint("memento", __name__)
 
@@ -104,8 +104,7 @@ class _Addresses:
 
 def _raw_behind(start: str) -> str:
     """Return the URL at the end of the request path, as the client sent it, with its query."""
-    raw = str(request.environ.get("REQUEST_URI") or request.full_path.removesuffix("?"))
-    url = raw.partition(start)[2]
+    url = sent_url(target_after(start))
     if len(url) > MOST_VALUE_CHARACTERS:
         raise CdxQueryError(
             f"the URL has {len(url)} characters; at most {MOST_VALUE_CHARACTERS} are allowed"

@@ -7,7 +7,7 @@ from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from babel.support import NullTranslations, Translations
 from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
@@ -39,9 +39,10 @@ from webapp.site.viewer import ARRIVAL, PASSES_EXTENSION, ViewerPasses, playback
 blueprint = Blueprint("playback", __name__)
 
 COLLECTION = "replay"
-SAFE = "%/:?&=+,;@!$'()*~[]-._"
+SAFE = "%/:?#&=+,;@!$'()*~[]-._"
 _WHEN = re.compile(r"(\d{1,14})?([a-z]{2}_)?", re.ASCII)
 _CALENDAR = re.compile(r"(\d{0,14})\*", re.ASCII)
+_ESCAPED = re.compile(r"[^/]*%(?:2F|3A)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d{1,14}", re.ASCII)
 
 
@@ -63,7 +64,8 @@ def off() -> ResponseReturnValue:
 @blueprint.route("/replay/<path:asked>", merge_slashes=False)
 def play(asked: str) -> ResponseReturnValue:
     """Redirect to a capture: `/replay/<timestamp>[mp_|id_]/<url>`; with `*` to the calendar."""
-    when, _, url = raw_target().partition("/")
+    when, _, text = target_after("/replay/").partition("/")
+    when, url = unquote(when), sent_url(text)
     calendar = _CALENDAR.fullmatch(when)
     if not ((calendar or _WHEN.fullmatch(when)) and url):
         raise UsageError(
@@ -136,11 +138,16 @@ def _calendar(url: str, timestamp: str) -> str:
     return url_for("documents.of_capture", url=url, timestamp=timestamp or None, _anchor="captures")
 
 
-def raw_target() -> str:
-    """Return the part after `/replay/` as the browser sent it, query included."""
-    raw = request.environ.get("REQUEST_URI") or request.full_path.rstrip("?")
-    raw = raw.partition("://")[2].partition("/")[2] if raw.startswith("http") else raw
-    return str(raw).partition("/replay/")[2]
+def target_after(start: str) -> str:
+    """Return the part of the request target after `start` as the client sent it, with query."""
+    raw = str(request.environ.get("REQUEST_URI") or request.full_path.removesuffix("?"))
+    return raw.partition(start)[2]
+
+
+def sent_url(text: str) -> str:
+    """Return a URL from the end of a request target; it may be completely escaped."""
+    path, mark, query = text.partition("?")
+    return f"{unquote(path)}{mark}{query}" if _ESCAPED.match(path) else text
 
 
 def origin() -> str:

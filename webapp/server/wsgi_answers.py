@@ -142,10 +142,15 @@ class WsgiBridge:
     def environ_of(
         self, method: str, version: str, path: bytes, query: bytes, headers: Headers
     ) -> dict[str, Any]:
-        """Return the environment of a request; the path is decoded as Latin-1, as in WSGI."""
-        if b"%" in path:
-            path = unquote_to_bytes(path)
+        """Return the environment of a request; the path is decoded as Latin-1, as in WSGI.
+
+        The target is added as it was sent if decoding the path loses a part of it.
+        """
         environ = self._common.copy()
+        if b"%" in path:
+            target = path + b"?" + query if query else path
+            environ["REQUEST_URI"] = target.decode("latin-1")
+            path = unquote_to_bytes(path)
         environ["REQUEST_METHOD"] = method
         environ["SERVER_PROTOCOL"] = f"HTTP/{version}"
         environ["PATH_INFO"] = path.decode("latin-1")

@@ -108,7 +108,8 @@ def test_a_request_with_a_body_has_a_key_of_its_own() -> None:
         ("url=a.example&digest=md5", "digest is"),
         ("url=a.example&fl=colour", "colour"),
         ("url=a.example&showDupeCount=true", "not supported"),
-        ("url=a.example&limit=-20000", "too large"),
+        ("url=a.example&limit=-20000", "a limit of at most 10000"),
+        ("url=a.example&withOriginals=true", "needs a limit"),
         ("url=a.example&page=1&sort=reverse", "pages need captures"),
         ("url=a.example&resumeKey=x", "resumeKey is"),
         ("url=a.example&limt=1", "did you mean limit"),
@@ -169,6 +170,13 @@ def test_a_span_holds_what_matches(match: MatchType, inside: list[str], outside:
     span = span_of("http://example.org/a", match, "org,example)/a")
     assert [span.start <= line < span.end for line in inside] == [True] * len(inside)
     assert [span.start <= line < span.end for line in outside] == [False] * len(outside)
+
+
+def test_a_domain_of_one_label_holds_its_own_captures() -> None:
+    span = parsed("url=*.localhost").span
+    for line in ("localhost)/ 1 ", "localhost,app)/ 1 "):
+        assert span.start <= line < span.end
+    assert not span.start <= "localhost-two)/ 1 " < span.end
 
 
 @pytest.mark.parametrize("url", ["http://", "http:///"])

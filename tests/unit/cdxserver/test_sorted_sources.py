@@ -250,6 +250,22 @@ def test_marks_are_the_first_line_and_those_that_begin_blocks(
     assert list(cluster_source.marks(CdxSpan("zzz", "zzzz"))) == []
 
 
+def test_a_cluster_may_be_replaced_while_it_is_read(
+    cluster_source: ClusterSource, tmp_path: Path
+) -> None:
+    rows = cluster_source.rows(ALL)
+    before = [next(rows)]
+    (tmp_path / "new").mkdir()
+    made = write_cluster(tmp_path / "new", cdxj_lines(50), lines=40).parent
+    for path in made.iterdir():
+        path.rename(tmp_path / path.name)
+    assert len([*before, *rows]) == 100
+    assert len(list(cluster_source.rows(ALL))) == 50
+    (tmp_path / "cluster.idx").unlink()
+    with pytest.raises(SourceError):
+        list(cluster_source.rows(ALL))
+
+
 def test_another_collection_has_nothing(cluster_source: ClusterSource) -> None:
     assert list(cluster_source.rows(replace(ALL, collection="other"))) == []
     assert list(cluster_source.marks(replace(ALL, collection="other"))) == []

@@ -7,6 +7,7 @@ from flask.testing import FlaskClient
 
 from nwx.engine.base import Engine
 from webapp import create_app
+from webapp.replay import routes
 
 pytestmark = pytest.mark.xdist_group("replay")
 
@@ -17,12 +18,21 @@ pytestmark = pytest.mark.xdist_group("replay")
         ("20140126200624/http://a.example/", "20140126200624/http://a.example/"),
         ("2014id_/http://a.example/?x=1&y=%20%2F", "2014id_/http://a.example/?x=1&y=%20%2F"),
         ("mp_/http://a.example//b", "mp_/http://a.example//b"),
+        ("2014/http://a.example/%E4%3F", "2014/http://a.example/%E4%3F"),
+        ("2014/http%3A%2F%2Fa.example%2F?x=%26", "2014/http://a.example/?x=%26"),
     ],
 )
 def test_the_way_to_playback(client: FlaskClient, target: str, location: str) -> None:
     answer = client.get(f"/replay/{target}")
     assert answer.status_code == 302
     assert answer.location == f"http://localhost:9999/replay/{location}"
+
+
+def test_a_fragment_is_left_to_the_browser(client: FlaskClient) -> None:
+    with client.application.test_request_context():
+        assert routes.address("2014", "http://a.example/?x=ä#b") == (
+            "/replay/2014/http://a.example/?x=%C3%A4#b"
+        )
 
 
 @pytest.mark.parametrize(
