@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nwx.access.restricted_stores import RestrictedFacetStore
-from nwx.bulk.arrays import Array
+from nwx.bulk.arrays import Array, narrow
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.document_index import Work, working
@@ -72,7 +72,9 @@ def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumn
     }
     if lacking:
         months |= lacking
-        months |= resolve_revisits(months, columns.labels(Criterion.TYPE))
+        resolved = resolve_revisits(months, columns.labels(Criterion.TYPE))
+        for month, part in resolved.items():
+            months[month] = {name: narrow(column) for name, column in part.items()}
         sizes, _, varied = document_sizes(months, columns.documents)
     return FacetColumns(months, sizes, varied, columns.urls, columns.labels)
 
