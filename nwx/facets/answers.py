@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nwx.access.restricted_stores import RestrictedFacetStore
-from nwx.bulk.arrays import Array
+from nwx.bulk.arrays import Array, narrow
 from nwx.bulk.resources import temporary_folder
 from nwx.engine.base import Engine
 from nwx.engine.document_index import Work, working
 from nwx.engine.facet_store import BlobFolder, CapturePlace
 from nwx.errors import EngineError
-from nwx.facets.codes import ARCHIVE_FILE, MonthColumns
+from nwx.facets.codes import ARCHIVE_FILE, MonthColumns, document_sizes, resolve_revisits
 from nwx.facets.columns import AllowedCodes, FacetColumns, candidate_rows
 from nwx.facets.criteria import Criterion
 from nwx.facets.feature_counts import count_features
@@ -44,8 +44,8 @@ _OWN = "own_"
 def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumns:
     """Return columns without the hidden captures, and without stored combinations.
 
-    Numbers of documents and URLs, and the known payloads of revisits, are unchanged. Months without
-    hidden captures are shared with `columns`.
+    Numbers of documents and URLs are unchanged. Months without hidden captures, and without
+    revisits of hidden ones, are shared with `columns`.
     """
     offsets = {
         code: np.sort(np.frombuffer(hidden[name], dtype=np.int64))
@@ -53,6 +53,7 @@ def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumn
         if name in hidden
     }
     months, varied = {}, {}
+    originals: list[Array] = [np.zeros(0, dtype=np.uint8)]
     for month, part in columns.months.items():
         hidden_rows = _hidden_rows(part, offsets)
         rows = columns.varied_rows(month)
@@ -61,7 +62,33 @@ def visible_columns(columns: FacetColumns, hidden: OffsetsByFile) -> FacetColumn
         elif not hidden_rows.all():
             kept = ~hidden_rows
             months[month], varied[month] = _kept_rows(part, kept), _moved(rows, kept)
-    return FacetColumns(months, columns.sizes, varied, columns.urls, columns.labels)
+        hidden_rows[part[_REVISIT_ROWS]] = False
+        originals.append(part["digest"][hidden_rows])
+    sizes, gone = columns.sizes, np.unique(np.concatenate(originals))
+    lacking = {
+        month: _with_own_payloads(part)
+        for month, part in months.items()
+        if np.isin(part["digest"][part[_REVISIT_ROWS]], gone).any()
+    }
+    if lacking:
+        months |= lacking
+        resolved = resolve_revisits(months, columns.labels(Criterion.TYPE))
+        for month, part in resolved.items():
+            months[month] = {name: narrow(column) for name, column in part.items()}
+        sizes, _, varied = document_sizes(months, columns.documents)
+    return FacetColumns(months, sizes, varied, columns.urls, columns.labels)
+
+
+def _with_own_payloads(part: MonthColumns) -> MonthColumns:
+    """Return the columns of a month with the values in the revisits' own records."""
+    restored = dict(part)
+    for name, own in part.items():
+        if name.startswith(_OWN):
+            column = part[name.removeprefix(_OWN)]
+            column = column.astype(np.result_type(column, own))
+            column[part[_REVISIT_ROWS]] = own
+            restored[name.removeprefix(_OWN)] = column
+    return restored
 
 
 def _hidden_rows(part: MonthColumns, offsets: Mapping[int, Array]) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 from nwx.engine.facet_store import LiveFilter, Not
 from nwx.errors import UsageError
 from nwx.facets.criteria import Criterion
+from nwx.values.timestamps import REVERSED_RANGE
 
 
 class Feature(StrEnum):
@@ -326,6 +327,8 @@ def parse_condition(text: str) -> FacetCondition:
     if definition.spans and ".." in rest:
         ends = (end.strip() for end in rest.split("..", 1))
         low, high = (definition.parse_end(end) if end else "" for end in ends)
+        if low and not definition.in_span(low, low, high):
+            raise UsageError(REVERSED_RANGE)
         return FacetCondition(criterion, low=low, high=high, negated=negated)
     written = [value.replace("\\,", ",").strip() for value in _SEPARATOR.split(rest)]
     if not all(written):

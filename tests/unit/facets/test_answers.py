@@ -8,7 +8,6 @@ import pytest
 from nwx.access.restricted_engine import RestrictedEngine
 from nwx.engine.access.decisions import AccessRules
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
-from nwx.engine.base import Engine
 from nwx.engine.document_index import Work, working
 from nwx.engine.embedded.engine import EmbeddedEngine
 from nwx.errors import QuestionTimeoutError
@@ -54,13 +53,12 @@ def test_what_was_read_for_a_question_that_stopped_is_kept_for_the_next(
 
 
 _HIDDEN = {f"sha1:{payload:032}" for payload in range(12)}
-_RULES = AccessRules(
-    (
-        AccessRule(digest, Action.EXCLUDE, Scope(digest=digest), made_at="20260101000000")
-        for digest in sorted(_HIDDEN)
-    ),
-    "1",
-)
+_SCOPES = {
+    "payloads": [Scope(digest=digest) for digest in sorted(_HIDDEN)],
+    "a collection": [Scope(collection="web")],
+}
+"""Rules that hide revisits with their originals, and rules that hide only some of either."""
+
 _CAPTURES = by_chance(5, 400)
 
 
@@ -71,22 +69,30 @@ def _archive(folder: Path, captures: list[Capture]) -> EmbeddedEngine:
     return engine
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+@pytest.fixture(scope="module", params=_SCOPES)
+def shown(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RestrictedEngine]:
     """An archive with a build of some captures, as the public sees it."""
+    rules = (
+        AccessRule(str(number), Action.EXCLUDE, scope, made_at="20260101000000")
+        for number, scope in enumerate(_SCOPES[request.param])
+    )
     with _archive(tmp_path_factory.mktemp("whole") / "engine", _CAPTURES[:300]) as engine:
         build_archive_facets(engine, FacetBuildOptions(min_captures=1))
-        yield RestrictedEngine(engine, _RULES.for_viewer(EVERYBODY))
+        yield RestrictedEngine(engine, AccessRules(rules, "1").for_viewer(EVERYBODY))
 
 
 @pytest.mark.parametrize("is_current", [True, False], ids=["a build of now", "an older build"])
-def test_what_is_hidden_is_in_no_answer(shown: Engine, tmp_path: Path, is_current: bool) -> None:
+def test_what_is_hidden_is_in_no_answer(
+    shown: RestrictedEngine, tmp_path: Path, is_current: bool
+) -> None:
     captures = _CAPTURES[:300]
     if not is_current:
         captures = _CAPTURES
-        shown._engine.write(batch(_CAPTURES[300:]))  # type: ignore[attr-defined]
+        shown._engine.write(batch(_CAPTURES[300:]))
         shown.refresh()
-    visible = [one for one in captures if one.digest not in _HIDDEN]
+    visible = [one for one in captures if not shown.decisions.hides(one)]
     with _archive(tmp_path / "engine", visible) as engine:
         found, wanted = FacetAnswers(shown), FacetAnswers(engine)
         for by in ((), *((one,) for one in Criterion), (Criterion.TYPE, Criterion.MONTH)):
