@@ -16,6 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 from warcio.recordloader import ArcWarcRecord
+from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from nwx.bulk.whole_files import writing
@@ -92,13 +93,36 @@ def revisit_record(handle: BinaryIO, digest: str, original: Original) -> bytes:
         digest,
         original.url,
         original.warc_date,
-        http_headers=record.http_headers,
+        http_headers=record.http_headers and _StoredHead(_head_bytes(handle, start, record)),
         warc_headers_dict=dict(_kept_fields(record)),
     )
     if original.record_id:
         revisit.rec_headers.add_header("WARC-Refers-To", original.record_id)
     writer.write_record(revisit)
     return gzip.compress(out.getvalue(), mtime=0) if compressed else out.getvalue()
+
+
+class _StoredHead(StatusAndHeaders):  # type: ignore[misc]
+    """An HTTP head written as it was stored: warcio would escape values that are not ASCII."""
+
+    def __init__(self, head: bytes) -> None:
+        super().__init__("as stored", [])  # warcio takes one without a status for none
+        self._head = head
+
+    def compute_headers_buffer(self, header_filter: object = None) -> None:
+        """Set the bytes to write."""
+        self.headers_buff = self._head
+
+
+def _head_bytes(handle: BinaryIO, start: int, record: ArcWarcRecord) -> bytes:
+    """Return the stored HTTP head of the record at `start`."""
+    handle.seek(start)
+    block = next(iter(ArchiveIterator(handle, no_record_parse=True))).raw_stream
+    head, left = b"", record.length - record.payload_length
+    while left and (piece := block.read(left)):
+        head += piece
+        left -= len(piece)
+    return head
 
 
 def stored_record(handle: BinaryIO) -> ArcWarcRecord:

@@ -163,8 +163,9 @@ class CcIndexWriter(AbstractContextManager["CcIndexWriter"]):
     def add(self, found: pl.DataFrame) -> None:
         """Add captures; those that the index cannot represent go to the report."""
         rows, left_out = cc_index_rows(found, self._crawl)
-        for key, timestamp, offset in left_out["urlkey", "timestamp", "offset"].iter_rows():
-            reason = f"invalid timestamp, or an offset past 2 GiB: {timestamp}, {offset}"
+        places = left_out["urlkey", "timestamp", "filename", "offset"].iter_rows()
+        for key, timestamp, file, offset in places:
+            reason = f"invalid timestamp, or an offset past 2 GiB: {timestamp}, {file} at {offset}"
             self._report.add_problem(CdxError(f"{str(key)[:80]}: {reason}"))
         self._report.rows += len(rows)
         parts = rows.partition_by(_PARTITIONS, include_key=False, as_dict=True)

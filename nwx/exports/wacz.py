@@ -81,6 +81,7 @@ def pack(
     """
     report = PackReport()
     nothing = ErrorText("the selection has no captures; there is nothing to pack")
+    _check_not_held(engine, out)
     with _selected(engine, selection, report, progress, nothing) as catalogue:
         with whole_file(out) as stream, closing(WaczWriter(stream, datetime.now(UTC))) as wacz:
             records = RecordCopies(
@@ -97,6 +98,13 @@ def pack(
             wacz.finish({"software": f"nwx {__version__}", **about, **relation})
         report.bytes = out.stat().st_size
     return report
+
+
+def _check_not_held(engine: Engine, out: Path) -> None:
+    """Raise SourceError if an export would replace a file that holds records of the archive."""
+    place = out.resolve()
+    if out.exists() and any(Path(file.path).resolve() == place for file in engine.files()):
+        raise SourceError(f"{out} holds records of this archive; name another file")
 
 
 @contextmanager
@@ -309,6 +317,7 @@ def pack_warc(
     """
     report = PackReport()
     nothing = ErrorText("the selection has no captures; there is nothing to write")
+    _check_not_held(engine, out)
     with _selected(engine, selection, report, progress, nothing) as catalogue:
         with whole_file(out) as stream:
             sink = HashedFile(stream)

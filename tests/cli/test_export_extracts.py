@@ -132,8 +132,12 @@ def test_damage_is_counted_and_reported(nwx: Nwx, tmp_path: Path) -> None:
     path = file_of(tmp_path)
     path.write_bytes(path.read_bytes()[:-20])
     shown = nwx("export", "wet", tmp_path / "out", path)
-    assert "a.warc.gz: the gzip member is cut off" in shown.err
+    assert "a.warc.gz at " in shown.err
+    assert ": the gzip member is cut off" in shown.err
     assert "1 error" in shown.out
     assert not list((tmp_path / "out").glob(".*"))
     missing = nwx("export", "wet", tmp_path / "none", tmp_path / "no.warc.gz", code=1)
     assert "cannot be opened" in missing.err
+    (tmp_path / "text.warc.gz").write_bytes(b"no records")
+    nothing = nwx("export", "wat", tmp_path / "nothing", tmp_path / "text.warc.gz", code=1)
+    assert "text.warc.gz at 0: " in nothing.err

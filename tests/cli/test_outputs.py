@@ -110,3 +110,11 @@ def test_a_folder_that_may_not_be_read_is_told(nwx: Nwx, tmp_path: Path) -> None
         ran = nwx(*arguments, code=1)
         assert "closed" in ran.err
         assert "Traceback" not in ran.err
+
+
+def test_an_index_does_not_overwrite_its_input(nwx: Nwx, tmp_path: Path) -> None:
+    warc = write_warc(tmp_path / "a.warc.gz", [Page("http://a.example/", "20200101000000")])
+    before = warc.read_bytes()
+    ran = nwx("cdx", "-o", warc, tmp_path, code=2)
+    assert "a.warc.gz is one of the files to read" in ran.err
+    assert warc.read_bytes() == before

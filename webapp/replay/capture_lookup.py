@@ -13,6 +13,7 @@ from pywb.warcserver.index.indexsource import BaseIndexSource
 
 from nwx.errors import UrlError
 from nwx.quality.faults import is_volatile
+from nwx.values.digests import is_payload
 from nwx.values.timestamps import seconds_between
 from nwx.values.urlkeys import method_prefix, urlkey
 from webapp.replay.stored_records import file_key
@@ -267,7 +268,7 @@ class CaptureLookup:
         pywb only finds originals that the revisit record names by URL and
         date; this finds any capture with the payload.
         """
-        lone = [capture for capture in captures if capture.is_revisit()] if wanted else []
+        lone = [one for one in captures if one.is_revisit() and _has_payload(one)] if wanted else []
         digests = list(dict.fromkeys(capture.get("digest", "") for capture in lone))
         for digest in filter(None, digests[:MOST_DIGESTS]):
             original = self._held(digest)
@@ -296,6 +297,14 @@ class CaptureLookup:
         original["offset"] = str(found["offset"])
         original["filename"] = file_key(found["collection"], found["filename"])
         return original
+
+
+def _has_payload(revisit: CDXObject) -> bool:
+    """Return whether the digest of a revisit is that of its payload.
+
+    For "not modified", crawlers store that of the empty body that they got.
+    """
+    return is_payload(revisit.get("digest", "")) or revisit.get("status", "-") not in ("-", "304")
 
 
 def _refused(words: str, url: str) -> Iterator[CDXObject]:

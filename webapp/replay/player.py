@@ -51,8 +51,8 @@ from webapp.replay.rewriter import (
     FRAME,
     POLICY_HEADER,
     CaptureRewriter,
+    cut_range,
     has_content,
-    is_encoded,
     policy,
     tell_truth,
 )
@@ -200,9 +200,9 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
         if not has_content(record):
             raise UnplayableError(cdx["url"], status=record.http_headers.get_statuscode())
 
-    def _add_range(self, record: Any, *arguments: Any) -> Any:
-        """Cut a range out of a body, unless the record is encoded."""
-        return None if is_encoded(record) else super()._add_range(record, *arguments)
+    def _add_range(self, record: Any, wb_url: Any, *bounds: Any) -> bool:
+        """Cut a range out of a body; return whether this was done."""
+        return cut_range(record, wb_url.url, *bounds)
 
     def handle_error(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
         """Return the page of an error."""

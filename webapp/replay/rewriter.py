@@ -12,6 +12,8 @@ from pywb.rewrite.default_rewriter import RewriterWithJSProxy
 from pywb.rewrite.header_rewriter import DefaultHeaderRewriter
 from pywb.rewrite.html_rewriter import HTMLRewriter
 from pywb.rewrite.regex_rewriters import JSWombatProxyRewriter
+from pywb.utils.io import OffsetLimitReader
+from pywb.utils.wbexception import UpstreamException
 from pywb.warcserver.index.cdxobject import CDXObject
 from warcio.bufferedreaders import BufferedReader
 
@@ -71,6 +73,7 @@ All others, including future ones, are sent as `X-Archive-Orig-…`. For example
 """
 
 _STATUS = re.compile("[1-5][0-9]{2}")
+_LENGTH = re.compile("[0-9]{1,18}")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BODILESS = re.compile("1..|304")
 _DECODED = frozenset(("gzip", "x-gzip", "deflate", "br"))
@@ -182,9 +185,28 @@ def has_content(record: Any) -> bool:
     return not (headers and _BODILESS.fullmatch(headers.get_statuscode()))
 
 
-def is_encoded(record: Any) -> bool:
-    """Return whether the bytes of a record differ from the body sent, so that ranges do too."""
-    return bool(_encoding(record) or record.http_headers.get_header("Transfer-Encoding"))
+def cut_range(record: Any, url: str, first: int | None, last: int | str | None) -> bool:
+    """Cut a range (RFC 9110, section 14.1.2) out of a body; False if all of it is to be sent.
+
+    Without a number as `last`, it extends to the end. pywb refuses ranges that end after the body,
+    and sends all of it for `bytes=0-0`. The bytes of encoded records differ from the body sent.
+    """
+    headers = record.http_headers
+    length = headers.get_header("Content-Length") or ""
+    if first is None or not _LENGTH.fullmatch(length) or headers.get_statuscode() != "200":
+        return False
+    if _encoding(record) or headers.get_header("Transfer-Encoding"):
+        return False
+    size = int(length)
+    if first >= size:
+        raise UpstreamException(416, url, f"the body has {size} bytes")
+    count = (min(size, last + 1) if isinstance(last, int) else size) - first
+    if count <= 0:
+        return False
+    headers.add_range(first, count, size)
+    headers.replace_header("Content-Length", str(count))
+    record.raw_stream = OffsetLimitReader(record.raw_stream, first, count)
+    return True
 
 
 def _encoding(record: Any) -> str:

@@ -2,9 +2,11 @@
 
 import io
 from contextlib import suppress
+from string import printable
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
+from warcio.recordloader import ArcWarcRecordLoader
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.timeutils import timestamp_to_iso_date
 
@@ -53,12 +55,19 @@ def complete_headers(record: Any) -> None:
     """Complete the headers of a stored record that pywb needs.
 
     WARC 1.1 allows dates such as `2021`; an empty response has no HTTP head. Unreadable dates stay.
+    pywb sends the URL as a header, in Latin-1, and parses the heads of http and https URLs only.
     """
     headers = record.rec_headers
+    url = headers.get_header("WARC-Target-URI") or ""
+    headers.replace_header("WARC-Target-URI", quote(url, safe=printable))
     if date := headers.get_header("WARC-Date"):
         with suppress(TimestampError):
             headers.replace_header("WARC-Date", timestamp_to_iso_date(normal_timestamp(date)))
-    if record.rec_type == "response" and not record.http_headers:
+    if record.rec_type != "response" or record.http_headers:
+        return
+    if url.startswith(ArcWarcRecordLoader.HTTP_SCHEMES):
         head = record.http_headers = StatusAndHeaders("200 OK", [], "HTTP/1.0")
         length = (record.length or 0) + len(head.to_bytes())
         headers.replace_header("Content-Length", str(length))
+    else:
+        record.rec_type = "resource"

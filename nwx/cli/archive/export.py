@@ -13,6 +13,7 @@ from nwx.cli.output import (
     clean,
     counted,
     opened_archive,
+    print_errors,
     print_json,
     progress_bar,
     size_words,
@@ -41,7 +42,6 @@ _WARC = "warc"
 _RESULT_FORMATS = ("csv", "json", "txt", _WARC)
 _ENDINGS = {".csv": "csv", ".json": "json", ".txt": "txt", ".warc.gz": _WARC}
 _EXTRACTS = ("wat", "wet", "derivatives")
-_ERRORS_SHOWN = 20
 _OPTIONS = {
     "captures": (),
     "cc-index": ("cdx", "crawl"),
@@ -145,8 +145,7 @@ def command(settings: Settings, /, **given: Any) -> int:
             if asked.what in _EXTRACTS:
                 return _export_extracts(archive, asked, show)
             report = _export(archive, asked, show)
-    _report_export(report, asked)
-    return 0
+    return _report_export(report, asked)
 
 
 def _check_use(asked: _Options) -> None:
@@ -167,15 +166,17 @@ def _check_use(asked: _Options) -> None:
         raise UsageError(f"links are written as {', '.join(_FORMATS)}")
 
 
-def _report_export(report: "_Report", asked: _Options) -> None:
+def _report_export(report: "_Report", asked: _Options) -> int:
     found = asdict(report)
-    print_problems(found.pop("problems", ()), found.get("problems_total", 0))
+    problems = found.pop("problems", ())
+    print_problems(problems, found.get("problems_total", 0))
     for damage in found.get("damaged", ()):
         warn(damage)
     if asked.as_json:
         print_json(found)
     elif not asked.quiet:
         click.echo(_words(report))
+    return 1 if problems and not found["rows"] else 0
 
 
 def _export_extracts(archive: "Archive", asked: _Options, show: "ShowProgress") -> int:
@@ -186,8 +187,7 @@ def _export_extracts(archive: "Archive", asked: _Options, show: "ShowProgress") 
 
 
 def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
-    for error in report.errors[:_ERRORS_SHOWN]:
-        warn(f"{error.file}: {error.message} ({error.kind})")
+    print_errors(report.errors, len(report.errors))
     if asked.as_json:
         print_json(asdict(report))
     elif not asked.quiet:
@@ -201,7 +201,7 @@ def _report_extracts(report: "ExtractReport", asked: _Options) -> int:
             f"{size_words(report.bytes)} in {report.seconds:.1f} s"
             + "".join(f"; {text}" for text in more)
         )
-    return 0 if report.files or report.present else 1
+    return 0 if report.records or report.present else 1
 
 
 def _export(archive: "Archive", asked: _Options, show: "ShowProgress") -> "_Report":
@@ -279,8 +279,7 @@ def _write_text(archive: "Archive", asked: _Options, form: str) -> None:
 
 
 def _print_packed(report: "PackReport", *, as_json: bool, quiet: bool) -> None:
-    for error in report.errors[:_ERRORS_SHOWN]:
-        warn(f"{error.file}: {error.message} ({error.kind})")
+    print_errors(report.errors, len(report.errors))
     if as_json:
         print_json(asdict(report))
     elif not quiet:

@@ -53,7 +53,7 @@ def cdx_command(
     --strict after any error.
     """
     from nwx.archive_cdx import index_beside, index_together
-    from nwx.warc.sources import expand
+    from nwx.warc.sources import ArchiveSource, expand
 
     if not files:
         raise UsageError("there is nothing to read; name files or folders")
@@ -61,6 +61,9 @@ def cdx_command(
         raise UsageError("--beside cannot be combined with --output or standard input")
     options = index_options_of(**lines)
     sources = list(expand(files))
+    read = (Path(one.path) for one in sources if isinstance(one, ArchiveSource))
+    if output and any(path.resolve() == output.resolve() for path in read):
+        raise UsageError(f"{output} is one of the files to read; name another output")
     with progress_bar(quiet=quiet) as progress:
         if beside:
             report = index_beside(sources, options, jobs=jobs, progress=progress)

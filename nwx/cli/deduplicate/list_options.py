@@ -216,8 +216,8 @@ def print_problems(problems: Sequence[CdxError], total: int) -> None:
 
 
 def place_and_message(problem: CdxError) -> str:
-    """Return `file:line: message`."""
-    return f"{problem.file}:{problem.line}: {problem}"
+    """Return `file:line: message`, or the message of a problem that is not of a line."""
+    return f"{problem.file}:{problem.line}: {problem}" if problem.file else str(problem)
 
 
 def _counts(report: "DedupReport", noun: str) -> str:

@@ -81,6 +81,24 @@ def test_a_response_becomes_a_revisit_stored_the_same_way(compressed: bool) -> N
     assert record.content_stream().read() == b""
 
 
+@pytest.mark.parametrize("compressed", [True, False])
+def test_the_head_of_a_response_is_kept_byte_for_byte(compressed: bool) -> None:
+    head = (
+        b"HTTP/1.1 302 Gefunden \xfc\r\nlocation:http://example.org/caf\xc3\xa9?a=b c\r\n"
+        b'Content-Disposition: attachment; filename="\xfc.html"\r\nX-Folded: a\r\n b\r\n\r\n'
+    )
+    fields = (
+        b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/second\r\n"
+        b"WARC-Date: 2021-02-03T04:05:06Z\r\nContent-Type: application/http; msgtype=response\r\n"
+    )
+    record = b"%sContent-Length: %d\r\n\r\n%sbody\r\n\r\n" % (fields, len(head) + 4, head)
+    data = gzip.compress(record) if compressed else record
+    made = revisit_record(BytesIO(data + data), DIGEST, ORIGINAL)
+    plain = gzip.decompress(made) if compressed else made
+    assert plain.partition(b"\r\n\r\n")[2] == head + b"\r\n\r\n"
+    assert b"Content-Length: %d\r\n" % len(head) in plain
+
+
 def test_a_resource_becomes_a_revisit_without_a_head() -> None:
     record = read(revisit_record(BytesIO(stored("resource")), DIGEST, ORIGINAL))
     assert record.rec_type == "revisit"

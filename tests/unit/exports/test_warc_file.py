@@ -8,7 +8,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceError
-from nwx.exports import WaczSelection, pack_warc
+from nwx.exports import PackOptions, WaczSelection, pack, pack_warc
 from nwx.settings import Settings
 from tests.unit.exports.test_wacz import A_AGAIN, A, B, load
 from tests.warcs import write_warc
@@ -43,3 +43,16 @@ def test_nothing_is_written_of_nothing(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="nothing to write"):
         pack_warc(engine, WaczSelection("zebra"), tmp_path / "out.warc.gz")
     assert not (tmp_path / "out.warc.gz").exists()
+
+
+@pytest.mark.parametrize("name", ["a.warc.gz", "link.warc.gz"])
+def test_the_files_of_the_archive_are_not_overwritten(
+    engine: Engine, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "link.warc.gz").symlink_to("a.warc.gz")
+    before = (tmp_path / "a.warc.gz").read_bytes()
+    with pytest.raises(SourceError, match="holds records of this archive"):
+        pack_warc(engine, WaczSelection("slate"), tmp_path / name)
+    with pytest.raises(SourceError, match="holds records of this archive"):
+        pack(engine, WaczSelection("slate"), tmp_path / name, PackOptions())
+    assert (tmp_path / name).read_bytes() == before

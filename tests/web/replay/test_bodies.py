@@ -172,6 +172,33 @@ def test_parts_of_bodies_are_parts_of_what_is_sent(service: str) -> None:
             assert answer.read() == (PLAIN[6:11] if status == 206 else PLAIN)
 
 
+@pytest.mark.usefixtures("codings")
+@pytest.mark.parametrize(
+    ("asked", "status", "expected"),
+    [
+        ("0-0", 206, PLAIN[:1]),
+        ("595-99999999", 206, PLAIN[595:]),
+        ("0-600", 206, PLAIN),
+        ("9-3", 200, PLAIN),
+        ("600-", 416, None),
+    ],
+)
+def test_ranges_are_those_of_the_standard(
+    service: str, asked: str, status: int, expected: bytes | None
+) -> None:
+    request = urllib.request.Request(
+        f"{service}/replay/2015id_/http://coded.example/i-too-long",
+        headers={"Range": f"bytes={asked}"},
+    )
+    try:
+        answer = OPENER.open(request, timeout=60)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        assert answer.status == status
+        assert expected in (None, answer.read())
+
+
 def test_a_response_without_a_head_plays(archive: tuple[Engine, Path], service: str) -> None:
     engine, folder = archive
     head = (
