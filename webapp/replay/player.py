@@ -51,7 +51,7 @@ from webapp.replay.rewriter import (
     FRAME,
     POLICY_HEADER,
     CaptureRewriter,
-    cut_range,
+    cut_body,
     has_content,
     policy,
     tell_truth,
@@ -202,7 +202,7 @@ class Rewriter(RewriterApp):  # type: ignore[misc]
 
     def _add_range(self, record: Any, wb_url: Any, *bounds: Any) -> bool:
         """Cut a range out of a body; return whether this was done."""
-        return cut_range(record, wb_url.url, *bounds)
+        return cut_body(record, wb_url.url, *bounds)
 
     def handle_error(self, environ: dict[str, Any], wbe: WbException) -> WbResponse:
         """Return the page of an error."""

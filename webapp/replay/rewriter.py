@@ -185,7 +185,7 @@ def has_content(record: Any) -> bool:
     return not (headers and _BODILESS.fullmatch(headers.get_statuscode()))
 
 
-def cut_range(record: Any, url: str, first: int | None, last: int | str | None) -> bool:
+def cut_body(record: Any, url: str, first: int | None, last: int | str | None) -> bool:
     """Cut a range (RFC 9110, section 14.1.2) out of a body; False if all of it is to be sent.
 
     Without a number as `last`, it extends to the end. pywb refuses ranges that end after the body,
