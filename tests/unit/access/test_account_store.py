@@ -1,5 +1,6 @@
 """Accounts added, changed and removed."""
 
+import shutil
 import sqlite3
 import stat
 from datetime import UTC, datetime
@@ -215,6 +216,21 @@ def test_what_is_no_file_of_accounts_is_refused(tmp_path: Path) -> None:
         AccountFile(tmp_path / "users.db")
     with pytest.raises(SourceError, match="cannot be used"):
         AccountFile(tmp_path)
+
+
+def test_a_file_that_was_deleted_or_replaced_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "users.db"
+    file = AccountFile(path)
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(SourceError, match=r"users\.db cannot be used: .*No such file"):
+        AccountStore(file).account("ada")
+    (tmp_path / "moved.db").rename(path)
+    assert AccountStore(file).account("ada") is None
+    shutil.copy(path, tmp_path / "copy.db")
+    (tmp_path / "copy.db").rename(path)
+    with pytest.raises(SourceError, match=r"users\.db cannot be used: it was replaced"):
+        AccountStore(file).account("ada")
+    file.close()
 
 
 def test_where_it_is() -> None:
