@@ -359,6 +359,9 @@ def _found(db: sqlite3.Connection, name: str) -> Account | None:
     if not is_account_name(name):
         return None
     row = db.execute(f"SELECT {_COLUMNS} FROM accounts WHERE name = ?", (name,)).fetchone()
+    if row is None and not name.isascii():  # SQLite ignores the case of ASCII letters only
+        rows = db.execute(f"SELECT {_COLUMNS} FROM accounts")
+        row = next((one for one in rows if one[0].casefold() == name.casefold()), None)
     return _account(row) if row else None
 
 

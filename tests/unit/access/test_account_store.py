@@ -58,6 +58,10 @@ def test_a_name_is_given_once(store: AccountStore) -> None:
     store.add("ada", Role.READER)
     with pytest.raises(AccountError, match="the account ada already exists"):
         store.add("ADA", Role.ADMINISTRATOR)
+    emile = store.add("Émile", Role.READER, PASSWORD)
+    assert store.logged_in("éMILE", PASSWORD) == emile
+    with pytest.raises(AccountError, match="the account Émile already exists"):
+        store.add("émile", Role.ADMINISTRATOR)
 
 
 def test_names_and_passwords_are_checked(store: AccountStore) -> None:
