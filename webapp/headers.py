@@ -19,6 +19,9 @@ ShortAnswers = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes] | 
 ROBOTS = ("X-Robots-Tag", "noindex, nofollow")
 """The header that keeps pages out of the results of search engines."""
 
+KEPT_PRIVATE = ("Cache-Control", "private, no-cache")
+"""The header that keeps shared caches from giving what one viewer may see to others."""
+
 ROBOTS_TXT = "User-agent: *\nDisallow: /\n"
 """Keeps crawlers away: archived pages are copies, and practically endless."""
 

@@ -44,6 +44,8 @@ _MOST_CHARACTERS = 4_000
 _FORMS = lazy_gettext("forms")
 _BARE_CAPTURE = re.compile(r"/+replay/(?!\d{1,14}/)", re.ASCII)
 """A capture without its frame: it could imitate the login page."""
+_DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|\Z)", re.IGNORECASE)
+"""Browsers remove such a segment, and with `..` the one before it: another path remains."""
 
 
 def own_path(text: str, root: str = "") -> str:
@@ -60,7 +62,7 @@ def own_path(text: str, root: str = "") -> str:
         parts = urlsplit(text)
     except ValueError:
         return ""
-    return "" if parts.scheme or parts.netloc else text
+    return "" if parts.scheme or parts.netloc or _DOT_SEGMENT.search(parts.path) else text
 
 
 def check_origin(what: LazyString = _FORMS) -> None:

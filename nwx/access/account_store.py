@@ -60,13 +60,16 @@ def account_file_path(engine: str, given: str = "") -> Path:
 class AccountFile:
     """The open accounts file; thread-safe. Created, readable by its owner only, if missing.
 
-    Raises SourceError if it is unusable, EngineVersionError if a newer version of nwx wrote it.
+    Raises SourceError if it is unusable, also once it is deleted or another file takes its place:
+    changes of accounts would not reach this one. Raises EngineVersionError if a newer version of
+    nwx wrote it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._guard = threading.RLock()
         self._db = self._opened()
+        self._inode = self._current_inode()
 
     def _opened(self) -> sqlite3.Connection:
         try:
@@ -74,11 +77,7 @@ class AccountFile:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY))
             mode = self.path.stat().st_mode
         except OSError as error:
-            raise SourceError.translated(
-                "%(path)s cannot be used: %(reason)s",
-                path=self.path,
-                reason=error,
-            ) from error
+            raise self._unusable(error) from error
         if mode & stat.S_IRWXO:
             raise SourceError.translated(
                 "every user of this machine can access %(path)s, and so log in as anybody; "
@@ -111,6 +110,14 @@ class AccountFile:
             )
             db.execute(f"PRAGMA user_version = {_FORMAT}")
 
+    def _current_inode(self) -> tuple[int, int]:
+        """Return what identifies the file at the path."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            raise self._unusable(error) from error
+        return found.st_dev, found.st_ino
+
     def secret(self) -> bytes:
         """Return the key with which all workers sign and check cookies."""
         with self.reading() as db:
@@ -125,6 +132,8 @@ class AccountFile:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection, to one thread at a time."""
         with self._guard, self._our_errors():
+            if self._current_inode() != self._inode:
+                raise self._unusable("it was replaced after it was opened; restart the service")
             yield self._db
 
     @contextmanager
@@ -138,9 +147,12 @@ class AccountFile:
         try:
             yield
         except sqlite3.Error as error:
-            raise SourceError.translated(
-                "%(path)s cannot be used: %(reason)s", path=self.path, reason=error
-            ) from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, reason: object) -> SourceError:
+        return SourceError.translated(
+            "%(path)s cannot be used: %(reason)s", path=self.path, reason=reason
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -347,6 +359,9 @@ def _found(db: sqlite3.Connection, name: str) -> Account | None:
     if not is_account_name(name):
         return None
     row = db.execute(f"SELECT {_COLUMNS} FROM accounts WHERE name = ?", (name,)).fetchone()
+    if row is None and not name.isascii():  # SQLite ignores the case of ASCII letters only
+        rows = db.execute(f"SELECT {_COLUMNS} FROM accounts")
+        row = next((one for one in rows if one[0].casefold() == name.casefold()), None)
     return _account(row) if row else None
 
 

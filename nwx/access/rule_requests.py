@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
+from nwx.access.account_store import check_account_name
 from nwx.engine.access.access_index import AccessChange
 from nwx.engine.access.aclj import (
     ReadRule,
@@ -73,7 +74,8 @@ def asked_rule(
     scope = asked_scope(what, **narrowing)
     if not what and scope.is_everything and not (from_ or to):
         raise UsageError.translated("name what the rule applies to; * is all captures")
-    within, viewers = between(scope, from_, to), (several(addresses), several(users))
+    within, names = between(scope, from_, to), tuple(map(check_account_name, several(users)))
+    viewers = several(addresses), names
     return AccessRule("", chosen(Action, action), within, until, years, *viewers, reason)
 
 

@@ -81,7 +81,9 @@ class DocumentAsked(ToolParameters, frozen=True):
     """Read the text of a document, by URL and date or by id."""
 
     url: _Url = ""
-    date: Annotated[str, Meta(description="the capture nearest to it; default: the newest")] = ""
+    date: Annotated[
+        str, Meta(description="the capture nearest to it; default: the newest", max_length=30)
+    ] = ""
     id: Annotated[str, Meta(description="instead of url and date", max_length=32)] = ""
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import os
 import time
 from contextlib import ExitStack
@@ -107,7 +108,7 @@ class AssistantDesk:
         if tool is None:
             return AssistantAnswer(error=f"there is no tool {without_hidden_signs(name[:100])}")
         if wait := self._wait(name, viewer):
-            return AssistantAnswer(error=f"too many requests; try again in {wait:.0f} s")
+            return AssistantAnswer(error=f"too many requests; try again in {math.ceil(wait)} s")
         try:
             asked = msgspec.convert(arguments, tool.asked)
             with working(Work(self._settings.search_seconds)):

@@ -87,6 +87,7 @@ def test_wrong_rules_are_refused(here: Nwx) -> None:
         (("block", ""), "what the rule applies to"),
         (("block", URL, "--to", "soon"), "is not a date"),
         (("local", URL, "--address", "x"), "is not a network"),
+        (("block", URL, "--user", "eva,ada"), "'eva,ada' is not a valid account name"),
     ):
         assert message in here("access", "add", *arguments, "--reason", "r", code=2).err
 

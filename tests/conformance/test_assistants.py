@@ -176,6 +176,7 @@ def test_wrong_questions_are_refused(hostile: Engine) -> None:
         ("search", {"query": "nofield:x"}),
         ("document", {}),
         ("document", {"id": "f" * 32}),
+        ("document", {"url": "http://never.test/", "date": "9" * 10_000}),
         ("verify_quote", {"text": "..."}),
         ("verify_quote", {"text": "a", "date": "yesterday"}),
         ("diff", {"url": "http://never.test/", "old": "2010", "new": "2011"}),
@@ -185,6 +186,15 @@ def test_wrong_questions_are_refused(hostile: Engine) -> None:
     ):
         answer = desk.answer(tool, asked, EVERYBODY)
         assert answer.error and answer.error.isprintable() and not answer.shown, tool
+        assert len(answer.error) < USUAL_BYTES
+
+
+def test_a_wait_of_less_than_a_second_is_not_none(
+    archive: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AssistantDesk, "_wait", lambda *_: 0.2)
+    answer = AssistantDesk(archive, settings_of(archive)).answer("missing", {}, EVERYBODY)
+    assert answer.error == "too many requests; try again in 1 s"
 
 
 @pytest.fixture(scope="module")

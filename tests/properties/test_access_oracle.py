@@ -87,7 +87,7 @@ def decided(rules: list[AccessRule], seen: Seen, viewer: Viewer) -> tuple[Action
         scope = rule.scope
         rank = (
             bool(scope.digest), scope.is_exact, len(scope.prefix), bool(scope.source_file),
-            bool(scope.collection), bool(scope.date_from or scope.date_to), rule.names_viewers,
+            bool(scope.collection), bool(scope.date_from or scope.date_to), named,
             STRICTER.index(action), rule.id,
         )  # fmt: skip
         best = max(best, (rank, action, rule.id))

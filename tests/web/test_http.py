@@ -56,6 +56,10 @@ class App:
         start("204 No Content", [])
         return []
 
+    def left_out(self, environ: dict[str, Any], start: Start) -> list[bytes]:
+        start("200 OK", [])
+        return []
+
     def short(self, environ: dict[str, Any], start: Start) -> list[bytes]:
         start("200 OK", [("Content-Length", "9")])
         return [b"short"]
@@ -201,6 +205,13 @@ def test_the_answer_to_head_has_no_body(port: int) -> None:
         head, _, body = exchange(port, get(path, method="HEAD")).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK")
         assert body == b""
+
+
+def test_the_answer_to_head_does_not_claim_an_empty_body(port: int) -> None:
+    assert b"content-length: 0" in exchange(port, get("/left_out"))
+    answer = exchange(port, get("/left_out", method="HEAD") + get("/echo"))
+    assert answer.count(b"200 OK") == 2
+    assert b"content-length" not in answer.partition(b"\r\n\r\n")[0]
 
 
 @pytest.mark.parametrize("path", ["/short", "/fails_later"])

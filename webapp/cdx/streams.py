@@ -14,6 +14,7 @@ from werkzeug.http import parse_accept_header
 from nwx.engine.document_index import Work, working
 from nwx.errors import EngineBusyError, QuestionTimeoutError
 from webapp.cdx.service import cdx_service, origin_headers
+from webapp.headers import KEPT_PRIVATE
 from webapp.site.question_limits import client_waits
 
 WHOLE_BYTES = 1 << 16
@@ -28,7 +29,7 @@ HELD_SECONDS = 5.0
 """The time after which any captures found are sent, however few."""
 
 COMMON_HEADERS = (
-    ("Cache-Control", "private, no-cache"),  # depends on the viewer
+    KEPT_PRIVATE,
     ("X-Content-Type-Options", "nosniff"),
 )
 _GZIP_LEVEL = 1

@@ -34,6 +34,7 @@ from warcio.recordloader import ArchiveLoadFailed
 from nwx.access.user_options import network_of
 from nwx.errors import SourceError
 from webapp.headers import (
+    KEPT_PRIVATE,
     ROBOTS,
     ROBOTS_TXT,
     Application,
@@ -334,9 +335,12 @@ class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
     counts: ClassVar[RequestCounts | None] = None
 
     def start_response(self, status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-        """Begin a response, with a policy and robots headers."""
-        if all(name != POLICY_HEADER for name, _ in headers):
+        """Begin a response, with a policy, and headers for robots and caches."""
+        given = dict(headers)
+        if POLICY_HEADER not in given:
             headers = [*headers, (POLICY_HEADER, BARE)]
+        if "Cache-Control" not in given and not self.path.startswith("/static/"):
+            headers = [*headers, KEPT_PRIVATE]
         return super().start_response(status, [*headers, ROBOTS], *more)
 
     def log_request(self) -> None:

@@ -304,6 +304,8 @@ class _Answer:
         self.has_begun = True
         headers = self._headers
         headers.append((b"x-request-id", request_id(self.environ).encode()))
+        if self.environ["REQUEST_METHOD"] == "HEAD":
+            whole_bytes = whole_bytes or None  # GET may have a body
         if self._length is None and whole_bytes is not None and self.status not in _BODILESS:
             self._length = whole_bytes
             headers.append((b"content-length", b"%d" % whole_bytes))

@@ -29,7 +29,7 @@ class ViewerClasses:
         users, networks = defaultdict(set), defaultdict(set)
         for number, rule in enumerate(rules):
             for user in rule.users:
-                users[user].add(number)
+                users[user.casefold()].add(number)
             for text in rule.addresses:
                 networks[ipaddress.ip_network(text)].add(number)
         self._users: dict[str, set[int]] = dict(users)
@@ -39,7 +39,7 @@ class ViewerClasses:
     def named(self, viewer: Viewer) -> frozenset[int]:
         """Return the numbers of the rules that name a viewer."""
         by_address = self._at(viewer.address) if self._networks else frozenset[int]()
-        by_user = self._users.get(viewer.user) if viewer.user else None
+        by_user = self._users.get(viewer.user.casefold()) if viewer.user else None
         return by_address | by_user if by_user else by_address
 
     def _rules_at(self, text: str) -> frozenset[int]:
@@ -286,7 +286,7 @@ def _order(timed: TimedRule) -> tuple[object, ...]:
         bool(scope.source_file),
         bool(scope.collection),
         bool(scope.date_from or scope.date_to),
-        rule.names_viewers,
+        rule.names_viewers and timed.action is not Action.LOCAL,  # names this viewer
         STRICTNESS[timed.action],
         rule.id,
     )

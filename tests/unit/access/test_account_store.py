@@ -1,5 +1,6 @@
 """Accounts added, changed and removed."""
 
+import shutil
 import sqlite3
 import stat
 from datetime import UTC, datetime
@@ -57,6 +58,10 @@ def test_a_name_is_given_once(store: AccountStore) -> None:
     store.add("ada", Role.READER)
     with pytest.raises(AccountError, match="the account ada already exists"):
         store.add("ADA", Role.ADMINISTRATOR)
+    emile = store.add("Émile", Role.READER, PASSWORD)
+    assert store.logged_in("éMILE", PASSWORD) == emile
+    with pytest.raises(AccountError, match="the account Émile already exists"):
+        store.add("émile", Role.ADMINISTRATOR)
 
 
 def test_names_and_passwords_are_checked(store: AccountStore) -> None:
@@ -215,6 +220,21 @@ def test_what_is_no_file_of_accounts_is_refused(tmp_path: Path) -> None:
         AccountFile(tmp_path / "users.db")
     with pytest.raises(SourceError, match="cannot be used"):
         AccountFile(tmp_path)
+
+
+def test_a_file_that_was_deleted_or_replaced_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "users.db"
+    file = AccountFile(path)
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(SourceError, match=r"users\.db cannot be used: .*No such file"):
+        AccountStore(file).account("ada")
+    (tmp_path / "moved.db").rename(path)
+    assert AccountStore(file).account("ada") is None
+    shutil.copy(path, tmp_path / "copy.db")
+    (tmp_path / "copy.db").rename(path)
+    with pytest.raises(SourceError, match=r"users\.db cannot be used: it was replaced"):
+        AccountStore(file).account("ada")
+    file.close()
 
 
 def test_where_it_is() -> None:

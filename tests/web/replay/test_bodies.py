@@ -9,12 +9,20 @@ from pathlib import Path
 
 import brotli
 import pytest
+import requests
 from playwright.sync_api import Browser
 
 from nwx.engine.base import Engine
-from tests.web.replay.played_records import OPENER, fetch, import_file, warc
+from tests.web.replay.played_records import OPENER, ORIGINAL, fetch, import_file, warc
 
 pytestmark = pytest.mark.xdist_group("replay")
+
+
+@pytest.mark.parametrize("mode", ["", "mp_", "id_"])
+@pytest.mark.parametrize("url", [ORIGINAL, "http://none.example/"], ids=["capture", "none"])
+def test_shared_caches_may_not_keep_captures(service: str, mode: str, url: str) -> None:
+    answer = requests.get(f"{service}/replay/20140126200624{mode}/{url}", timeout=60)
+    assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
 FORM = "http://form.example/send?x=1"

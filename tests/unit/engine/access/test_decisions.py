@@ -74,8 +74,14 @@ def test_of_rules_alike_the_stricter_decides() -> None:
         "exclude": {"users": ("eva",)},
     }
     made = [rule(name, Scope(prefix="com,"), **more) for name, more in actions.items()]
-    assert decided(rules(*made), Seen()) is Action.LOCAL
+    assert decided(rules(*made), Seen()) is Action.EMBARGO
     assert decided(rules(*made), Seen(), Viewer(user="eva")) is Action.EXCLUDE
+
+
+def test_a_local_rule_does_not_precede_an_exclusion_for_viewers_it_does_not_name() -> None:
+    made = rules(rule("exclude", Scope()), rule("local", Scope(), users=("eva",)))
+    assert decided(made, Seen()) is Action.EXCLUDE
+    assert decided(made, Seen(), Viewer(user="eva")) is Action.ALLOW
 
 
 def test_a_rule_that_names_the_viewer_comes_before_one_that_does_not() -> None:
@@ -293,7 +299,8 @@ RULES = [
         (Viewer("2001:db8::7%eth0"), {1}),
         (Viewer("not an address"), set()),
         (Viewer("10.2.0.1", "eva"), {1, 2}),
-        (Viewer("", "Eva"), set()),
+        (Viewer("", "Eva"), {2}),
+        (Viewer("", "Eve"), set()),
     ],
     ids=str,
 )
