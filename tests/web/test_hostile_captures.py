@@ -49,6 +49,7 @@ document.title = "done";
 </script>"""
 HEADERS = (
     b"Content-Type: text/html; charset=utf-8",
+    b"Cache-Control: public, max-age=9999",
     b'Clear-Site-Data: "*"',
     b"Refresh: 0; url=http://elsewhere.example/",
     b"Set-Cookie: a=1; Path=/",
@@ -84,6 +85,7 @@ PAGES = {
     "/headers": (b"<h1>Headers</h1>", b"\r\n".join(HEADERS)),
 }
 KEPT = {
+    "cache-control",
     "connection",
     "content-language",
     "content-length",
@@ -212,6 +214,7 @@ def test_archived_headers_do_nothing(service: str, mode: str) -> None:
     archived = {name for name in found if name.startswith("x-archive-orig-")}
     assert set(found) - archived <= KEPT
     assert "elsewhere" not in found["link"]
+    assert found["cache-control"] == "private, no-cache"
     assert found["x-robots-tag"] == "noindex, nofollow"
     assert found["memento-datetime"] == "Mon, 01 Jan 2018 00:00:00 GMT"
     names = {line.partition(b":")[0].decode().lower() for line in HEADERS[1:]}
