@@ -16,7 +16,7 @@ from nwx.access.account_store import AccountFile, AccountStore
 from nwx.access.logins import LoginLimits, Session, SessionStore, proof_of, session_name
 from nwx.access.user_options import UserMode, UserOptions
 from nwx.engine.access.rules import Role, Viewer
-from webapp.headers import has_token
+from webapp.headers import KEPT_PRIVATE, has_token
 from webapp.site.viewer import (
     NAMED_EXTENSION,
     REMOTE_USER,
@@ -144,7 +144,7 @@ def _keep_private(response: Response) -> Response:
     """Keep caches, and the browser after logout, from reusing a response made for a user."""
     found = found_viewer()
     if found is not None and found.user and not response.cache_control.no_store:
-        response.headers["Cache-Control"] = "private, no-cache"
+        response.headers.set(*KEPT_PRIVATE)
     return response
 
 

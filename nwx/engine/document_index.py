@@ -143,7 +143,7 @@ class DocumentIndex(ABC):
         """Return the stored documents among `ids`, by id."""
 
     def texts(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the stored documents among `ids`, by id, for a viewer without their links."""
+        """Return the stored documents among `ids`, by id; those of a viewer lack their links."""
         return self.documents(ids)
 
     @abstractmethod
