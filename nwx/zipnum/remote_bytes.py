@@ -57,7 +57,8 @@ class LocalFile(StoredBytes):
         super().__init__(str(path))
         with SourceError.instead_of(OSError, f"{path} cannot be opened"):
             self._file: IO[bytes] = path.open("rb", buffering=0)
-        self.size = os.fstat(self._file.fileno()).st_size
+        self._path, self._state = path, os.fstat(self._file.fileno())
+        self.size = self._state.st_size
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes, read without moving the position of the file."""
@@ -67,10 +68,10 @@ class LocalFile(StoredBytes):
     def is_replaced(self) -> bool:
         """Return whether its name now belongs to another file or none."""
         try:
-            found = Path(self.name).stat()
+            found = self._path.stat()
         except OSError:
             return True
-        return not os.path.samestat(found, os.fstat(self._file.fileno()))
+        return not os.path.samestat(found, self._state)
 
     def close(self) -> None:
         self._file.close()
