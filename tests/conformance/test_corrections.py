@@ -10,6 +10,8 @@ from nwx.model import Batch
 from nwx.searching.suggestions import corrected_query, suggestions
 from tests.conformance.archive import batch, page
 
+ABOVE_ENGINES = ("test_words_that_are_spelled_like_another",)
+
 _COMMON = 12
 BATCHES: list[Batch] = [
     batch(

@@ -18,7 +18,10 @@ from tests.conformance.oracle import Shown
 from tests.conformance.test_chance import BATCHES, check
 from tests.conformance.test_chance_named import spread
 
-ABOVE_ENGINES = ("test_first_pages_of_an_order",)
+ABOVE_ENGINES = (
+    "test_first_pages_of_an_order",
+    "test_dates_of_several_indices",
+)
 
 DATES_OF_ENTRY = 1
 

@@ -14,6 +14,8 @@ from nwx.model import Batch, Capture
 from tests.conformance.archive import capture, sha1
 from tests.conformance.engines import Opener, new_archive
 
+ABOVE_ENGINES = ("test_one_bad_line_and_nothing_is_stored",)
+
 EVERYTHING = CdxSpan("", "\U0010ffff")
 DIGEST = sha1("page")
 CDX11 = f"- 20200101000000 http://a.example/ text/html 200 {DIGEST[5:]} - - 333 5 x.warc.gz"

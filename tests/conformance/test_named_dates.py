@@ -14,6 +14,16 @@ from tests.conformance.archive import also, batch, full, page
 from tests.conformance.asking import ask, facet, names, search
 from tests.conformance.engines import Opener
 
+ABOVE_ENGINES = (
+    "test_dates_may_come_before_anything_else",
+    "test_a_date_in_two_indices_counts_once",
+    "test_orders_look_at_all_indices",
+    "test_what_is_detached_is_kept_and_can_be_attached_again",
+    "test_names_are_plain",
+    "test_others_see_what_is_attached",
+    "test_an_index_of_another_archive_is_attached",
+)
+
 DATES_OF_ENTRY = 1
 
 ONE = page("http://example.org/one", "2010", "first")

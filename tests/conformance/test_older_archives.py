@@ -17,6 +17,8 @@ from tests.conformance.archive import also, batch, capture, page
 from tests.conformance.asking import ask
 from tests.conformance.engines import ENGINES, Opener
 
+ABOVE_ENGINES = ("test_an_older_archive_is_brought_forward_when_it_is_written_to",)
+
 PAGES = [page(f"http://example.org/{n}", f"{2010 + n}", f"text {n}") for n in range(3)]
 VIA = replace(capture("http://example.org/via", "2015", offset=7), via="http://example.org/0")
 

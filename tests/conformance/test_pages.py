@@ -11,6 +11,8 @@ from nwx.query.tree import All, Bool, Fuzzy, Phrase, Term, Wildcard
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import search
 
+ABOVE_ENGINES = ("test_a_book_has_a_snippet",)
+
 NEW_ARCHIVES = True
 """Deleted entries would count in the statistics tested here."""
 

@@ -7,6 +7,8 @@ from nwx.query.tree import Fuzzy, Phrase, Term, Wildcard
 from tests.conformance.archive import batch, page
 from tests.conformance.asking import ask
 
+ABOVE_ENGINES = ("test_a_word_of_a_script",)
+
 TEXTS = {
     "chinese": "中华人民共和国的首都是北京",
     "japanese": "東京都の予算について カタカナ ひらがな",

@@ -31,7 +31,16 @@ from tests.conformance.engines import ENGINES, Opener
 from tests.conformance.test_facets import cache
 from tests.conformance.test_quality import FULL
 
-ABOVE_ENGINES = ("test_a_payload_is_purged_by_its_further_digest_and_that_with_it",)
+ABOVE_ENGINES = (
+    "test_a_payload_is_purged_by_its_further_digest_and_that_with_it",
+    "test_rules_of_specifications_that_name_a_purged_url_are_reported",
+    "test_a_text_that_another_capture_holds_stays",
+    "test_a_text_goes_with_the_last_capture_that_holds_it",
+    "test_a_digest_stays_while_another_capture_has_the_payload",
+    "test_a_page_is_purged_with_its_renders_and_no_other",
+    "test_a_purge_that_was_killed_is_finished_by_the_next",
+    "test_dates_and_captures_that_were_purged_do_not_come_back",
+)
 
 DATES_OF_ENTRY = 1
 

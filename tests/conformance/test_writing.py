@@ -14,6 +14,8 @@ from tests.conformance.archive import also, batch, capture, dates_of, document, 
 from tests.conformance.asking import search
 from tests.conformance.engines import Opener
 
+ABOVE_ENGINES = ("test_the_earliest_capture_makes_the_document_in_any_order",)
+
 HOME = page("http://example.org/", "2010", "welcome home", title="Home")
 NEWS = page("http://example.org/news", "2011", "news of the day", collection="other")
 

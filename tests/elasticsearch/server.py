@@ -50,6 +50,7 @@ path.repo: {folder}/snapshots
 cluster.routing.allocation.disk.threshold_enabled: false
 cluster.max_shards_per_node: 10000
 action.auto_create_index: false
+gateway.write_dangling_indices_info: false
 """
 
 
