@@ -80,6 +80,7 @@ class ServerBlobs(BlobStore):
         self._settings = settings
         self._copies = BlobFolder(folder)
         self._built = BuiltIndex(server, kind, alias, settings)
+        self._is_made = False
 
     @abstractmethod
     def _entries(self, build: StoredBuild) -> Iterator[IndexEntry]:
@@ -122,14 +123,19 @@ class ServerBlobs(BlobStore):
         return found.get(CURRENT_BUILD)
 
     def blobs(self) -> set[str]:
-        make_blob_index(self._server, self._index, self._settings)
+        self._make_index()
         ids = ids_of_all(self._server, self._index)
         return {id.rpartition("#")[0] for id in ids if id != CURRENT_BUILD}
 
     def put(self, path: Path) -> None:
-        make_blob_index(self._server, self._index, self._settings)
+        self._make_index()
         send(self._server, self._pieces(path))
         self._copies.put(path)
+
+    def _make_index(self) -> None:
+        if not self._is_made:
+            make_blob_index(self._server, self._index, self._settings)
+            self._is_made = True
 
     def _pieces(self, path: Path) -> Iterator[BulkAction]:
         with path.open("rb") as file:
@@ -170,7 +176,7 @@ class ServerBlobs(BlobStore):
             self._copies.delete(names)
 
     def swap(self, build: StoredBuild, version: str) -> None:
-        make_blob_index(self._server, self._index, self._settings)
+        self._make_index()
         filled = self._built.fill(self._entries(build))
         self._write_current(build, version)
         self._built.swap(filled)
