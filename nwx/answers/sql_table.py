@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from nwx.answers.tables import ResultTable, frames_of
-from nwx.bulk.whole_files import parquet_bytes, whole_file
+from nwx.bulk.whole_files import parquet_bytes, whole_file, writing
+from nwx.errors import SourceError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,8 +123,11 @@ class SqlTable(ResultTable[Row]):
         with TemporaryDirectory(prefix="nwx-sql-") as folder, whole_file(path) as stream:
             for number, frame in enumerate(self.frames()):
                 count += len(frame)
-                (Path(folder) / f"{number:08}.parquet").write_bytes(parquet_bytes(frame))
-            pl.scan_parquet(Path(folder)).sink_parquet(stream)
+                with writing(Path(folder)):
+                    (Path(folder) / f"{number:08}.parquet").write_bytes(parquet_bytes(frame))
+            # polars wraps errors of the stream.
+            with SourceError.instead_of(pl.exceptions.ComputeError, f"{path} cannot be written"):
+                pl.scan_parquet(Path(folder)).sink_parquet(stream)
         return count
 
     def close(self) -> None:

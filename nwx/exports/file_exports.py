@@ -15,7 +15,7 @@ from nwx.bulk.pool import Pool
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import processors
 from nwx.bulk.whole_files import whole_file, writing
-from nwx.errors import SourceError, TimestampError, system_reason
+from nwx.errors import FormatError, SourceError, TimestampError
 from nwx.exports.archive_inputs import (
     FILE_FAILURES,
     ExtractReport,
@@ -116,8 +116,8 @@ def _export_file(form: str, one: InputFile, out: Path, shown: Visibility) -> Ext
     records = VisibleRecords(one.source, one.collection, shown)
     out.parent.mkdir(exist_ok=True)
     try:
-        with one.source.open() as handle, whole_file(out) as stream:
-            for kind, fields, block in _WRITERS[form](records, one.source.name, handle, report):
+        with whole_file(out) as stream:
+            for kind, fields, block in _entries(form, one, records, report):
                 if kind == "warcinfo":
                     fields["WARC-Filename"] = out.name
                 else:
@@ -126,16 +126,22 @@ def _export_file(form: str, one: InputFile, out: Path, shown: Visibility) -> Ext
                 fields |= {"WARC-Block-Digest": digest}
                 stream.write(new_record(kind, fields, block, _VERSION))
         report.bytes = out.stat().st_size
-    except FILE_FAILURES as error:
+    except FormatError as error:
         report = ExtractReport(records=report.records)
-        message = f"cannot be read: {system_reason(error)}"
-        records.errors.append(ReadError(one.source.name, None, "read", message))
+        records.errors.append(ReadError(one.source.name, None, "read", str(error)))
     report.hidden, report.errors = records.hidden, records.errors
     return report
 
 
 _Entries = Iterator[tuple[str, dict[str, str], bytes]]
 """Records to write: type, fields and block."""
+
+
+def _entries(form: str, one: InputFile, records: VisibleRecords, report: ExtractReport) -> _Entries:
+    """Yield the records to write. Raises FormatError if the archive file cannot be read."""
+    # Failures to read are counted; failures to write, outside this generator, stop the export.
+    with FormatError.instead_of(FILE_FAILURES, "cannot be read"), one.source.open() as handle:
+        yield from _WRITERS[form](records, one.source.name, handle, report)
 
 
 def _wat(records: VisibleRecords, name: str, handle: BinaryIO, report: ExtractReport) -> _Entries:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -118,6 +119,7 @@ def _selected(
     """Yield the catalogue of a selection; raises `nothing` as a SourceError if it is empty."""
     with (
         temporary_folder() as scratch,
+        SourceError.instead_of(sqlite3.OperationalError, f"{scratch} cannot be written"),
         closing(Catalogue(scratch / "catalogue.sqlite")) as catalogue,
     ):
         captures = select_captures(engine, selection, report.errors)

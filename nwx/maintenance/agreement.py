@@ -185,23 +185,29 @@ def _findings(engine: Engine, progress: ShowProgress, *, deep: bool) -> Iterator
         yield _wrong(one.kind, one.index, one.place, one.message)
     if damaged & set(indices_of(IndexKind.IMPORTED)):
         return  # all others are compared with these
-    for index, compare in _COMPARISONS:
+    for index, compare in (*_COMPARISONS, *(_DEEP_COMPARISONS if deep else ())):
         if index not in damaged:
             try:
                 yield from compare(engine, progress)
             except EngineUnavailableError:
                 raise
             except EngineError as error:
+                damaged.add(index)
                 yield _wrong(DAMAGED, index, "*", f"cannot be compared: {error}")
+
+
+def _required(engine: Engine, _: ShowProgress) -> Iterator[Disagreement]:
     for each in missing_files(engine):
         message = (
             f"requires {each.required['filename']}, which was not imported: {each.revisits} of its"
             " revisits do not play"
         ) + f" ({', '.join(each.first)})" * bool(each.first)
         yield _wrong(REQUIRED, IndexName.FILES, f"{each.collection}/{each.file}", message)
-    if deep:
-        for id, message in check_records(engine, progress):
-            yield _wrong("record", IndexName.CAPTURES, id, message)
+
+
+def _records(engine: Engine, progress: ShowProgress) -> Iterator[Disagreement]:
+    for id, message in check_records(engine, progress):
+        yield _wrong("record", IndexName.CAPTURES, id, message)
 
 
 def _of_area(
@@ -336,9 +342,10 @@ def _ledger(engine: Engine, held: Counter[tuple[str, str]]) -> Iterator[Disagree
             yield _wrong("ledger", IndexName.FILES, id, message)
 
 
-_COMPARISONS: tuple[
-    tuple[IndexName, Callable[[Engine, ShowProgress], Iterator[Disagreement]]], ...
-] = (
+_Comparison = tuple[IndexName, Callable[[Engine, ShowProgress], Iterator[Disagreement]]]
+"""The index that is compared, without which there is nothing to compare, and how."""
+
+_COMPARISONS: tuple[_Comparison, ...] = (
     (IndexName.ACCESS, _of_area(IndexName.ACCESS, stopped_purges, "purge")),
     (IndexName.DOCUMENTS, _documents),
     (IndexName.DATES, _dates),
@@ -349,7 +356,9 @@ _COMPARISONS: tuple[
     (IndexName.CRAWLS, _of_area(IndexName.CRAWLS, check_crawls)),
     (IndexName.QUALITY, _of_area(IndexName.QUALITY, check_scores)),
     (IndexName.DIGESTS, _paired),
+    (IndexName.FILES, _required),
 )
+_DEEP_COMPARISONS: tuple[_Comparison, ...] = ((IndexName.CAPTURES, _records),)
 
 
 def _stretches(

@@ -204,11 +204,20 @@ def _text(value: Any) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
+# A commit, of the tables that a query reads, fails only if the disk is full.
+_NO_ROOM = (
+    MemoryError,
+    duckdb.OutOfMemoryException,
+    duckdb.IOException,
+    duckdb.TransactionException,
+)
+
+
 def _reason(error: Exception, task: Mapping[str, Any]) -> ErrorText:
     """Return the text of an error, without details that only concern DuckDB's operators."""
     if isinstance(error, QueryError):
         return error.text
-    if isinstance(error, MemoryError | duckdb.OutOfMemoryException | duckdb.IOException):
+    if isinstance(error, _NO_ROOM):
         return ErrorText("the query needs more memory or disk space than allowed")
     if isinstance(error, duckdb.PermissionException):
         return ErrorText("queries can read only the tables of the archive, not files or addresses")

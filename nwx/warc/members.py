@@ -257,7 +257,7 @@ _START_BYTES = 20_000
 
 
 def record_at(handle: BinaryIO, offset: int) -> io.BufferedReader | None:
-    """Return the decompressed bytes from the record at an offset to the end of its member.
+    """Return the decompressed bytes from the record at an offset to the end of its members.
 
     Closing it closes the file. None if the offset has no record; the file then stays open.
     """
@@ -307,28 +307,38 @@ def _peek(members: Members) -> bytes:
 
 
 class _RecordStream(io.RawIOBase):
-    """The rest of a member as a file."""
+    """The rest of a member, and of those that continue it, as a file."""
 
     def __init__(self, members: Members, handle: BinaryIO) -> None:
         self._members = members
         self._handle = handle
+        self._ended = self._damaged = False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer; 0 at the end of the member."""
+        """Fill a buffer; 0 at the end of the members."""
         members = self._members
-        if members.pos >= len(members.data) and not members.more():
+        while not self._ended and members.pos >= len(members.data) and not members.more():
+            self._join()
+        if self._ended:
             return 0
         piece = members.data[members.pos : members.pos + len(buffer)]
         buffer[: len(piece)] = piece
         members.pos += len(piece)
         return len(piece)
 
+    def _join(self) -> None:
+        """Advance to the next member if it continues this one, as in the import; or end."""
+        members = self._members
+        self._damaged = members.broken
+        is_last = not members.coding or members.broken or not members.next()
+        self._ended = is_last or RECORD_START.match(members.data) is not None
+
     def is_damaged(self) -> bool:
-        """Return whether the member did not end properly."""
-        return self._members.broken
+        """Return whether a member did not end properly."""
+        return self._damaged if self._ended else self._members.broken
 
     def close(self) -> None:
         self._handle.close()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -123,7 +123,8 @@ def shard_writer(
         yield writer
         writer.finish()
     finally:
-        writer.close()
+        with suppress(OSError):  # after the error of a write, closing fails in the same way
+            writer.close()
 
 
 _MOST_BYTES = 1 << 26

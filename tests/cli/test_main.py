@@ -177,3 +177,11 @@ def test_mistakes_are_answered_with_what_may_be_meant(nwx: Nwx, tmp_path: Path) 
     assert "no capture matches type=pdfx; `nwx facets --by type` lists" in nothing.err
     assert "needs a QUERY" in nwx("wacz", tmp_path / "a.wacz", "--limit", 1, code=2).err
     assert nwx("wacz", tmp_path / "a.wacz", "*", "--limit", 1).out.startswith("1 capture of 1 file")
+
+
+def test_options_without_effect_are_refused(nwx: Nwx) -> None:
+    for option in (("--sort", "bytes"), ("--order", "asc")):
+        assert "need --by" in nwx("facets", *option, code=2).err
+    for command in (("facets",), ("changes", "a.example")):
+        ran = nwx(*command, "--csv", "--json", code=2)
+        assert "--csv and --json are mutually exclusive" in ran.err

@@ -35,6 +35,9 @@ def test_what_is_refused(quarry: Path, tmp_path: Path) -> None:
     below = broken / "rows.parquet"
     told = run_nwx(quarry, "sql", BY_YEAR, "--parquet", below, code=1).err
     assert told == f"nwx: {below} cannot be written: Not a directory\n"
+    many = "SELECT random() FROM range(10000)"
+    told = run_nwx(quarry, "sql", many, "--parquet", "/dev/full", code=1).err
+    assert told.startswith("nwx: /dev/full cannot be written: ") and told.count("\n") == 1
     assert "mutually exclusive" in run_nwx(quarry, "sql", BY_YEAR, "--csv", "--json", code=2).err
     endless = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b, range(1000000000) c"
     assert "took longer" in run_nwx(quarry, "sql", endless, "--seconds", "0.5", code=1).err

@@ -38,6 +38,8 @@ def test_build_query_and_export(imported: Nwx, tmp_path: Path) -> None:
     lines = (tmp_path / "all.nq").read_text().splitlines()
     assert sorted(lines) == sorted(nwx("triples", "export", "-").out.splitlines())
     assert len({line.split()[-2] for line in lines}) == 3
+    told = nwx("triples", "export", "/dev/full", code=1).err
+    assert told == "nwx: /dev/full cannot be written: No space left on device\n"
 
 
 def test_what_is_wrong_is_said(imported: Nwx) -> None:

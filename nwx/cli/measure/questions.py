@@ -65,6 +65,9 @@ def facets_command(settings: Settings, /, *, as_json: bool, as_csv: bool, **aske
     average_document_size and duplication_ratio. Counts are current, and exact unless
     --approximate is given. After `nwx build-facets` they are fast.
     """
+    check_one_form(csv=as_csv, json=as_json)
+    if not asked["by"] and (asked["sort"] or asked["order"]):
+        raise UsageError("--sort and --order need --by: without it there is no list")
     with opened_archive(settings) as archive:
         found = archive.facets(**asked | {"order": asked["order"] or ""})
     _print_facets(found.answer, found.features, as_json=as_json, as_csv=as_csv)

@@ -124,6 +124,7 @@ def changes_command(
     """
     if (watch or unwatch) and not site:
         raise UsageError("--watch and --unwatch need a SITE")
+    check_one_form(csv=as_csv, json=as_json)
     failed = list[str]()
     with opened_archive(settings) as archive:
         if not site and not archive.watched_sites():

@@ -29,7 +29,7 @@ from nwx.engine.embedded.text_writer import META, sync
 from nwx.engine.embedded.writer import finish_replacing
 from nwx.engine.facet_store import CURRENT_BUILD
 from nwx.engine.sqlite_files import connect_sqlite
-from nwx.errors import EngineBusyError, UsageError
+from nwx.errors import EngineBusyError, EngineFullError, UsageError
 
 _NAME = re.compile(r"\d{8}-\d{6}-\d{3}")
 _HEADS = (META, CURRENT_BUILD, "dates.json")
@@ -103,10 +103,14 @@ class FolderBackups(Backups):
         path = path.resolve()
         if path.is_relative_to(source.path.resolve()):
             raise UsageError(f"{path} is inside {source.path}; name a folder outside it")
-        with whole_folder(path, replaced=replaced) as new, source.our_errors():
-            with _many_open_files(), ExitStack() as opened:
-                _Copy(source, new, earlier or [], opened).run(progress)
-            verify(str(new))
+        try:
+            with whole_folder(path, replaced=replaced) as new, source.our_errors():
+                with _many_open_files(), ExitStack() as opened:
+                    _Copy(source, new, earlier or [], opened).run(progress)
+                verify(str(new))
+        except EngineFullError as error:
+            # What is written is the copy; reading needs space only where the source is.
+            raise error if source.is_full() else Folder(path.parent).full_error() from error
         sync(path.parent)
 
 

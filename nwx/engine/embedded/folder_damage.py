@@ -31,10 +31,15 @@ _FOOTER = struct.Struct("<II")
 _FOOTER_MAGIC = 1337
 _ENDINGS = ("idx", "pos", "term", "store", "fast", "fieldnorm")
 _MOST_NAMED = 20
+# SQLite also writes while it reads: shared memory next to a file, temporary copies.
+_NO_SPACE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def database_faults(path: Path) -> list[str]:
-    """Return the faults that SQLite finds in a file and in its full-text tables."""
+    """Return the faults that SQLite finds in a file and in its full-text tables.
+
+    Raises EngineFullError if there is no space to read the file.
+    """
     try:
         with closing(connect_sqlite(path, read_only=True)) as db:
             command = f"PRAGMA integrity_check({_MOST_NAMED})"
@@ -43,6 +48,8 @@ def database_faults(path: Path) -> list[str]:
                 return found
             _check_full_texts(db)
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) in _NO_SPACE:
+            raise Folder(path.parent).full_error() from error
         return [str(error)]
     return []
 

@@ -72,7 +72,14 @@ class LocalTripleStore(TripleStore):
 
     def export(self, output: IO[bytes]) -> None:
         with _our_errors(self.folder):
-            Store.read_only(str(self.current())).dump(output, format=RdfFormat.N_QUADS)
+            store = Store.read_only(str(self.current()))
+        try:
+            store.dump(output, format=RdfFormat.N_QUADS)
+        except OSError as error:
+            if error.errno is not None:  # of the output; errors of the store have no number
+                raise
+            with _our_errors(self.folder):
+                raise
 
     def version(self) -> str:
         """Return the name of the readers' copy, "" if none exists."""
@@ -244,8 +251,6 @@ def folder_lock(folder: Path, wait_seconds: float, name: str = _LOCK) -> int:
 def _our_errors(folder: Path) -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:
-        raise  # the reader of an export is gone
     except OSError as error:
         raise TripleStoreError.translated(
             "%(folder)s cannot be used: %(reason)s", folder=folder, reason=error

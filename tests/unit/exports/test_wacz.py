@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import sqlite3
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from nwx.engine.base import Engine, open_engine
 from nwx.errors import SourceError
 from nwx.exports import PackOptions, PackReport, WaczSelection, pack
+from nwx.exports.wacz_selection import Catalogue
 from nwx.importing import ImportOptions, import_files
 from nwx.model import IndexName
 from nwx.settings import Settings
@@ -330,3 +332,17 @@ def test_renders_of_other_times_stay_away(engine: Engine, tmp_path: Path) -> Non
     assert (report.captures, report.pages) == (1 + ALL_RENDERS, 1)
     stamps = {timestamp for _, timestamp, _ in index_of(tmp_path / "later.wacz")}
     assert stamps == {"20240101000000", "20240101000007"}
+
+
+def test_a_full_disk_for_temporary_files_is_an_error_of_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object) -> int:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Catalogue, "add", no_space)
+    with open_engine(Settings(str(tmp_path / "archive"))) as engine:
+        engine.create()
+        with pytest.raises(SourceError, match="cannot be written: database or disk is full"):
+            pack(engine, WaczSelection(), tmp_path / "out.wacz", PackOptions())
+    assert not (tmp_path / "out.wacz").exists()

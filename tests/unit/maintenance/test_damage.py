@@ -297,6 +297,15 @@ def test_records_are_read_back(copied: Archive, what: str) -> None:
     assert re.search(expected, text), text
 
 
+def test_captures_that_cannot_be_read_do_not_end_a_deep_check(copied: Archive) -> None:
+    copied.engine.close()
+    ROWS["a block changed"][0](copied.folder)
+    code, text = checked(copied, "--deep")
+    assert code == 1
+    assert text.startswith("captures block 0 of run")
+    assert text.count("captures *: cannot be compared: ") == 1
+
+
 def test_what_is_not_damaged_is_whole(copied: Archive) -> None:
     assert checked(copied, "--deep") == (0, "the indices agree\n")
     assert copied.engine.count(IndexName.PICTURES)

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from nwx.archive import Archive
 from nwx.errors import QueryError, QuestionTimeoutError
+from nwx.searching import duckdb_process
 from nwx.searching.sql import SQL_TABLES, SqlLimits, view_statements
 from nwx.settings import Settings
 
@@ -163,3 +165,12 @@ def test_distances_of_texts(archive: Archive) -> None:
     assert list(archive.sql(query, FEW)) == [[None, None]]
     query = f"SELECT text_distance('{one}', '{one}'), text_distance('{one}', '{other}')"
     assert list(archive.sql(query, FEW)) == [[0, tlsh.diff(one, other)]]
+
+
+def test_tables_that_do_not_fit_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*_: object) -> None:
+        raise duckdb.TransactionException('Failed to commit: Could not write file "rows.wal"')
+
+    monkeypatch.setattr(duckdb_process, "_database", no_space)
+    [answer] = duckdb_process.answered({}, {})
+    assert "more memory or disk space" in answer["refused"]["template"]

@@ -3,6 +3,7 @@
 import gzip
 import io
 import struct
+from collections.abc import Callable
 
 import pytest
 import zstandard
@@ -156,3 +157,20 @@ def test_a_damaged_record_is_given_as_far_as_it_goes() -> None:
     assert record is not None
     assert PLACED_RECORDS[0].startswith(record.read())
     assert is_damaged(record)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_a_record_goes_on_in_the_next_member(compress: Callable[[bytes], bytes]) -> None:
+    halves = [(one[: len(one) // 2], one[len(one) // 2 :]) for one in PLACED_RECORDS]
+    stored = b"".join(compress(half) for pair in halves for half in pair)
+    captures, _ = read(stored)
+    assert len(captures) == len(PLACED_RECORDS)
+    for content, found in zip(PLACED_RECORDS, captures, strict=True):
+        record = record_at(io.BytesIO(stored), found.capture.source_file_offset)
+        assert record is not None
+        assert record.read() == content
+        assert not is_damaged(record)
+    cut = record_at(io.BytesIO(compress(halves[0][0]) + compress(halves[0][1])[:-9]), 0)
+    assert cut is not None
+    cut.read()
+    assert is_damaged(cut)

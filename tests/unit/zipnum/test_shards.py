@@ -1,6 +1,7 @@
 """The data files of a cluster."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,17 @@ def sizes(folder: Path) -> list[int]:
         block = data[int(offset) : int(offset) + int(length)]
         found.append(gzip.decompress(block).count(b"\n"))
     return found
+
+
+def test_a_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
+    (tmp_path / "cdx-00000.gz.unfinished").symlink_to("/dev/full")
+    long = [b"a)/%d 20200101000000 %s" % (at, os.urandom(9_000).hex().encode()) for at in range(9)]
+    with (
+        pytest.raises(SourceError, match=r"cdx-00000\.gz cannot be written: No space left"),
+        shard_writer(tmp_path, data_name(0), part_name(0), 1) as writer,
+    ):
+        writer.add(long)
+    assert not (tmp_path / "cdx-00000.gz").exists()
 
 
 def test_blocks_have_the_lines_asked_for_and_the_last_one_the_rest(tmp_path: Path) -> None:

@@ -21,7 +21,14 @@ from nwx.engine.capabilities import accept
 from nwx.engine.embedded import EmbeddedEngine
 from nwx.engine.embedded.folder import Folder
 from nwx.engine.embedded.text_writer import TextWriter
-from nwx.errors import EngineBusyError, EngineError, NwxError, SourceError, UsageError
+from nwx.errors import (
+    EngineBusyError,
+    EngineError,
+    EngineFullError,
+    NwxError,
+    SourceError,
+    UsageError,
+)
 from nwx.model import IndexName
 from nwx.settings import Settings
 from tests.conformance.archive import dates_of
@@ -70,6 +77,18 @@ def test_a_restored_backup_is_what_the_archive_was(whole: Path, tmp_path: Path) 
     assert [one.name for one in nwx.open(restored).dates_indices()] == ["main", "further"]
     assert (restored / "triples" / "store" / "CURRENT").exists()
     assert "columns.arrays" in files_of(restored)
+
+
+def test_a_full_disk_of_the_backups_is_named(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", no_space)
+    with pytest.raises(EngineFullError, match=f"no space is left at {tmp_path / 'backups'};"):
+        backed_up(whole, tmp_path / "backups")
+    assert list((tmp_path / "backups").iterdir()) == []
 
 
 @pytest.mark.parametrize("other_disk", [False, True])
