@@ -195,7 +195,9 @@ def _entries_damage(
     if not path.exists():
         # Deleting the change log is how to end following (docs/cdx-server.md).
         if path.name in folder.stores and index is not IndexName.CHANGES:
-            yield Damage(index, str(path), f"is missing; {advice}")
+            yield Damage(
+                index, str(path), f"is missing; {advice.removeprefix('delete the file, and ')}"
+            )
         return
     found = list(_database_damage(path, index, advice))
     yield from found
