@@ -19,13 +19,14 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from nwx.engine.access.rules import Role
 from nwx.engine.base import is_server
 from nwx.engine.sqlite_files import connect_sqlite, transaction
-from nwx.errors import EngineVersionError, SettingsError, SourceError, UsageError
+from nwx.errors import EngineBusyError, EngineVersionError, SettingsError, SourceError, UsageError
 from nwx.values.timestamps import to_timestamp
 
 USERS_FILE = "users.db"
 _FORMAT = 1
 _SECRET_BYTES = 32
 _OWNER_ONLY = 0o600
+_WAIT_MILLISECONDS = 5_000  # a login waits for other writers; a page should not wait longer
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS accounts (
@@ -62,7 +63,7 @@ class AccountFile:
 
     Raises SourceError if it is unusable, also once it is deleted or another file takes its place:
     changes of accounts would not reach this one. Raises EngineVersionError if a newer version of
-    nwx wrote it.
+    nwx wrote it, EngineBusyError if another program holds it for longer than a few seconds.
     """
 
     def __init__(self, path: Path) -> None:
@@ -87,6 +88,7 @@ class AccountFile:
         with self._our_errors():
             db = connect_sqlite(self.path)
             try:
+                db.execute(f"PRAGMA busy_timeout = {_WAIT_MILLISECONDS}")
                 self._prepare(db)
             except BaseException:
                 db.close()
@@ -147,6 +149,10 @@ class AccountFile:
         try:
             yield
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise EngineBusyError.translated(
+                    "another program holds the accounts file; try again in a moment"
+                ) from error
             raise self._unusable(error) from error
 
     def _unusable(self, reason: object) -> SourceError:

@@ -86,6 +86,7 @@ def test_urls_keep_their_queries(client: FlaskClient) -> None:
         ("/timemap/link/http://nowhere.example/", {}, 404),
         ("/timegate/http://nowhere.example/", {}, 404),
         (f"/timegate/{URL}", {"Accept-Datetime": "yesterday"}, 400),
+        (f"/timegate/{URL}", {"Accept-Datetime": "Thu, 31 May 0000 20:35:00 GMT"}, 400),
         ("/timegate/http://", {}, 400),
         (f"/nothing/timegate/{URL}", {}, 404),
         ("/timemap/link/http://a.example/" + "x" * 20_000, {}, 400),

@@ -5,6 +5,7 @@ the CDX server, as in pywb. TimeGates are `/timegate/URL`. Both exist
 per collection too: `/<collection>/timemap/link/URL`.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -30,6 +31,7 @@ LINK_FORMAT = "application/link-format"
 _FORMS = "link,json,cdxj"
 _COLLECTION = "<collection:collection>"
 _ROWS_AT_ONCE = 200
+_FIRST_CENTURY = re.compile(r"(?<![+-])\b00\d\d\b")
 
 
 @blueprint.route(f"/timemap/<any({_FORMS}):form>/<path:asked>", merge_slashes=False)
@@ -124,6 +126,8 @@ def _wanted_time() -> str:
     if not text:
         return to_timestamp(datetime.now(UTC))
     try:
+        if _FIRST_CENTURY.search(text):  # email.utils reads 0000 as 2000
+            raise ValueError
         return to_timestamp(parsedate_to_datetime(text).astimezone(UTC))
     except (ValueError, OverflowError) as error:
         raise CdxQueryError(

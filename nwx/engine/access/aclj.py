@@ -51,6 +51,13 @@ def scope_of(text: str) -> Scope:
         return Scope(url=text, source_file=text.rpartition("/")[2])
     if _SURT.fullmatch(text):
         return surt_scope(text)
+    host = _WRITTEN_HOST.match(text)
+    if host and (host[1].endswith(".*") or "*" in host[1].rstrip("*")):
+        raise UsageError.translated(
+            "%(scope)s leaves a part of the host name open; write example.com for a host, "
+            "*.example.com for a domain with all its hosts",
+            scope=repr(text[:60]),
+        )
     if text.startswith("*."):
         return domain_scope(text[2:].rstrip("*").rstrip("/"))
     if "/" not in text and not re.match(r"[a-z]+:(?!\d)", text, re.I):
@@ -154,6 +161,7 @@ def _key(url: str) -> str:
 
 
 _EVERY_URL = "*,"
+_WRITTEN_HOST = re.compile(r"(?:\*\.|[a-z][a-z0-9+.-]*://)?([^/?#]*)", re.IGNORECASE)
 _ACTIONS = {
     "allow": Action.ALLOW,
     "allow_ignore_embargo": Action.ALLOW,

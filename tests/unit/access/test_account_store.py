@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import stat
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -21,9 +22,9 @@ from nwx.access.account_store import (
     is_outdated,
     is_password,
 )
-from nwx.access.logins import SessionStore
+from nwx.access.logins import AttemptCounts, SessionStore
 from nwx.engine.access.rules import Role
-from nwx.errors import EngineVersionError, SettingsError, SourceError
+from nwx.errors import EngineBusyError, EngineVersionError, SettingsError, SourceError
 
 PASSWORD, OTHER = "correct horse 1", "battery staple 2"
 
@@ -201,6 +202,19 @@ def test_a_change_that_fails_is_none(file: AccountFile) -> None:
         db.execute("DELETE FROM secrets")
         db.execute("DELETE FROM unknown")
     assert file.secret()
+
+
+def test_a_file_that_another_program_holds_is_busy_after_a_short_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account_store, "_WAIT_MILLISECONDS", 10)
+    path = tmp_path / "users.db"
+    file = AccountFile(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(EngineBusyError, match="another program holds the accounts file"):
+            AttemptCounts(file).incr("ada", 60)
+    file.close()
 
 
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:

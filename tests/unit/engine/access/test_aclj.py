@@ -313,6 +313,15 @@ def test_what_names_nothing_is_refused(text: str) -> None:
         scope_of(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["*.example.*", "example.*", "http://www.example.*/a", "http://*.example.com/", "*a.org"],
+)
+def test_an_open_part_of_a_host_name_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"write example\.com for a host, \*\.example\.com for a"):
+        scope_of(text)
+
+
 def test_a_scope_may_be_of_some_dates_only() -> None:
     assert between(Scope(), "2014", "2014-02") == Scope(
         date_from="20140101000000", date_to="20140228235959"
