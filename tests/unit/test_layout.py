@@ -40,7 +40,6 @@ TESTED_ELSEWHERE = {
     "nwx/searching/page_changes.py": "tests/conformance/test_page_changes.py",
     "nwx/exports/archive_inputs.py": "tests/cli/test_export_extracts.py",
     "nwx/exports/derivatives.py": "tests/cli/test_export_extracts.py",
-    "nwx/exports/file_exports.py": "tests/cli/test_export_extracts.py",
     "nwx/maintenance/backups.py": "tests/cli/test_backup.py",
     "nwx/maintenance/purge.py": "tests/conformance/test_takedown.py",
     "nwx/maintenance/takedown_targets.py": "tests/conformance/test_takedown.py",

@@ -21,7 +21,6 @@ from jinja2.runtime import Context
 from pywb.apps.frontendapp import FrontEndApp
 from pywb.apps.rewriterapp import RewriterApp
 from pywb.apps.wbrequestresponse import WbResponse
-from pywb.utils.geventserver import RequestURIWSGIHandler
 from pywb.utils.loaders import BaseLoader, BlockLoader
 from pywb.utils.wbexception import WbException
 from pywb.warcserver import handlers
@@ -34,8 +33,6 @@ from warcio.recordloader import ArchiveLoadFailed
 from nwx.access.user_options import network_of
 from nwx.errors import SourceError
 from webapp.headers import (
-    KEPT_PRIVATE,
-    ROBOTS,
     ROBOTS_TXT,
     Application,
     HostCheck,
@@ -46,9 +43,9 @@ from webapp.headers import (
     playback_host,
 )
 from webapp.replay.capture_lookup import NwxIndex, OtherQueries, bar_captures
+from webapp.replay.confined_handler import ConfinedHandler
 from webapp.replay.process import PlaybackFolder
 from webapp.replay.rewriter import (
-    BARE,
     FRAME,
     POLICY_HEADER,
     CaptureRewriter,
@@ -59,7 +56,6 @@ from webapp.replay.rewriter import (
 )
 from webapp.replay.routes import COLLECTION, TEMPLATE_FUNCTIONS, asked_language, language_answer
 from webapp.replay.stored_records import SCHEME, complete_headers, open_record
-from webapp.server.metrics import RequestCounts
 from webapp.server.protection import LOOK_UP, USER_SHARE, ClientLimits, SharedProtection, payer_at
 from webapp.site.viewer import PASS_HEADER, BehindProxies, PlayerViewers, ProxyHeaders, host_of
 
@@ -327,36 +323,6 @@ class OwnHost:
         headers = [("Location", base + environ["REQUEST_URI"]), ("Content-Length", "0")]
         start_response("307 Temporary Redirect", headers)
         return (b"",)
-
-
-class ConfinedHandler(RequestURIWSGIHandler):  # type: ignore[misc]
-    """Adds a policy to every response of the playback origin, including the server's errors."""
-
-    counts: ClassVar[RequestCounts | None] = None
-
-    def start_response(self, status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-        """Begin a response, with a policy, and headers for robots and caches."""
-        given = dict(headers)
-        if POLICY_HEADER not in given:
-            headers = [*headers, (POLICY_HEADER, BARE)]
-        if "Cache-Control" not in given and not self.path.startswith("/static/"):
-            headers = [*headers, KEPT_PRIVATE]
-        return super().start_response(status, [*headers, ROBOTS], *more)
-
-    def log_request(self) -> None:
-        """Count a request instead of logging it: a second log would grow without bound."""
-        if self.counts is not None:
-            seconds = max(0.0, self.time_finish - self.time_start)
-            self.counts.add(COLLECTION, abs(self.code or 400), seconds)
-
-    def handle_one_request(self) -> Any:
-        """Answer a request; the server's refusals get a policy too."""
-        refused = super().handle_one_request()
-        if not isinstance(refused, tuple):
-            return refused
-        status, head = refused
-        line = f"\r\n{POLICY_HEADER}: {BARE}\r\n\r\n".encode()
-        return status, head.replace(b"\r\n\r\n", line, 1)
 
 
 def _end_with_parent(shared: str) -> None:

@@ -32,17 +32,21 @@ def file_key(collection: str, name: str) -> str:
 def open_record(address: str, offset: int) -> io.BufferedReader:
     """Return a stream of the record at an offset and all after it, decompressed.
 
-    Raises SourceError if the file cannot be read or has no record there.
+    Raises SourceError, without the file's folder, if it cannot be read or has no record there.
     """
     parts = urlsplit(address)
     member = parse_qs(parts.query).get("member", [""])[0]
     path = unquote(parts.netloc + parts.path)
-    handle = ArchiveSource(path, path, None, member).open()
+    name = path.rpartition("/")[2]
+    try:
+        handle = ArchiveSource(path, path, None, member).open()
+    except SourceError as error:
+        raise SourceError(str(error).replace(path, name)) from error
     try:
         record = record_at(handle, offset)
         if record is None:
             raise SourceError(
-                f"{path} has no record at {offset}: it has changed since its import,"
+                f"{name} has no record at {offset}: it has changed since its import,"
                 " or several of its gzip members hold several records"
             )
     except BaseException:

@@ -25,6 +25,25 @@ def test_shared_caches_may_not_keep_captures(service: str, mode: str, url: str) 
     assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
+def test_nobody_waits_for_a_body_that_was_cut_off_since_its_import(
+    archive: tuple[Engine, Path], service: str
+) -> None:
+    engine, folder = archive
+    whole = gzip.decompress(
+        warc(
+            *("response", "http://cut.example/", "2018-01-01T00:00:00Z", b"a" * 900),
+            http=b"Content-Type: text/html\r\nContent-Length: 900",
+            WARC_Payload_Digest="sha1:" + "C" * 32,
+        )
+    )
+    cut = folder / "cut.warc"
+    cut.write_bytes(whole)
+    import_file(engine, cut)
+    cut.write_bytes(whole[:-500])
+    with pytest.raises(requests.exceptions.ChunkedEncodingError, match="IncompleteRead"):
+        requests.get(f"{service}/replay/2018id_/http://cut.example/", timeout=20)
+
+
 FORM = "http://form.example/send?x=1"
 
 

@@ -279,6 +279,7 @@ def test_a_file_that_is_gone_is_told(archive: tuple[Engine, Path], service: str)
     assert status == 503
     assert "gone.warc.gz" in text
     assert "No such file" in text
+    assert str(folder) not in text
     assert "{" not in text.partition("<main")[2]
 
 
