@@ -203,6 +203,8 @@ def index_options_of(
     """Return the index options given by the options `index_options`."""
     from nwx.archive_cdx import IndexLineForm, IndexOptions
 
+    if cdxj and fields == IndexLineForm.WGET:
+        raise UsageError("--cdxj and --fields wget are mutually exclusive: wget reads no CDXJ")
     known = IndexLineForm(fields if fields == IndexLineForm.WGET else f"cdx{fields}")
     form = IndexLineForm.CDXJ if cdxj else known
     return IndexOptions(form, in_order, post_append)

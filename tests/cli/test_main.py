@@ -185,3 +185,4 @@ def test_options_without_effect_are_refused(nwx: Nwx) -> None:
     for command in (("facets",), ("changes", "a.example")):
         ran = nwx(*command, "--csv", "--json", code=2)
         assert "--csv and --json are mutually exclusive" in ran.err
+    assert "wget reads no CDXJ" in nwx("cdx", "--cdxj", "--fields", "wget", "a", code=2).err
