@@ -95,6 +95,10 @@ class Members(ABC):
         """Use the result of `next_whole` as the window."""
         self.data = bytes(whole)
 
+    def goes_on(self) -> bool:
+        """Return whether a member that may continue this one, which has ended, follows directly."""
+        return False
+
     @abstractmethod
     def _piece(self) -> bytes:
         """Return the next bytes of the member, b"" only once it has ended."""
@@ -220,6 +224,10 @@ class GzipMembers(Members):
         raw.pos = end
         self.data, self.pos, self.inflated, self.broken = b"", 0, 0, False
         return whole
+
+    def goes_on(self) -> bool:
+        raw = self.raw
+        return not self.broken and raw.peek(3) == GZIP_MAGIC and not starts_gzip_record(raw)
 
     def _next_magic(self) -> int:
         """Return the position of the next magic number, or of the end of file if near, else -1."""

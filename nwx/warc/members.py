@@ -57,6 +57,10 @@ class ZstdMembers(Members):
         self.data = self._first_piece()
         return True
 
+    def goes_on(self) -> bool:
+        head = self.raw.peek(4)
+        return not self.broken and (head == ZSTD_MAGIC or SKIPPABLE.match(head) is not None)
+
     def _new_decoder(self) -> zstd.ZstdDecompressor:
         return zstd.ZstdDecompressor(self._dictionary, _WINDOW)
 
@@ -333,7 +337,7 @@ class _RecordStream(io.RawIOBase):
         """Advance to the next member if it continues this one, as in the import; or end."""
         members = self._members
         self._damaged = members.broken
-        is_last = not members.coding or members.broken or not members.next()
+        is_last = not members.goes_on() or not members.next()
         self._ended = is_last or RECORD_START.match(members.data) is not None
 
     def is_damaged(self) -> bool:

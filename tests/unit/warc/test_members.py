@@ -174,3 +174,14 @@ def test_a_record_goes_on_in_the_next_member(compress: Callable[[bytes], bytes])
     assert cut is not None
     cut.read()
     assert is_damaged(cut)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+def test_reading_a_record_ends_at_bytes_that_are_no_member(
+    compress: Callable[[bytes], bytes],
+) -> None:
+    stored = io.BytesIO(compress(PLACED_RECORDS[0]) + b"x" * 9_000_000 + compress(b"more"))
+    record = record_at(stored, 0)
+    assert record is not None
+    assert record.read() == PLACED_RECORDS[0]
+    assert stored.tell() < 2_000_000
