@@ -86,9 +86,8 @@ class AccountFile:
                 path=self.path,
             )
         with self._our_errors():
-            db = connect_sqlite(self.path)
+            db = connect_sqlite(self.path, [f"busy_timeout = {_WAIT_MILLISECONDS}"])
             try:
-                db.execute(f"PRAGMA busy_timeout = {_WAIT_MILLISECONDS}")
                 self._prepare(db)
             except BaseException:
                 db.close()

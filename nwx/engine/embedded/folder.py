@@ -250,7 +250,7 @@ class Folder:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._of_database(error, database or self.database) from error
+            raise self.database_error(error, database or self.database) from error
         except zlib.error as error:
             raise _damaged(database or self.database, error) from error
         except TantivyError as error:
@@ -258,7 +258,8 @@ class Folder:
         except OSError as error:
             raise self._of_system(error) from error
 
-    def _of_database(self, error: sqlite3.Error, database: Path) -> EngineError:
+    def database_error(self, error: sqlite3.Error, database: Path) -> EngineError:
+        """Return the error for an error of SQLite on a file."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and self.is_full()):
             return self.full_error()

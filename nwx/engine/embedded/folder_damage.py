@@ -24,15 +24,13 @@ from nwx.engine.embedded.text_writer import META, read_meta
 from nwx.engine.embedded.writer import finish_replacing
 from nwx.engine.indices.declarations import INDICES, IndexKind, indices_of
 from nwx.engine.sqlite_files import connect_sqlite
-from nwx.errors import EngineError, system_reason
+from nwx.errors import EngineError, EngineFullError, system_reason
 from nwx.model import IndexName
 
 _FOOTER = struct.Struct("<II")
 _FOOTER_MAGIC = 1337
 _ENDINGS = ("idx", "pos", "term", "store", "fast", "fieldnorm")
 _MOST_NAMED = 20
-# SQLite also writes while it reads: shared memory next to a file, temporary copies.
-_NO_SPACE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def database_faults(path: Path) -> list[str]:
@@ -48,8 +46,9 @@ def database_faults(path: Path) -> list[str]:
                 return found
             _check_full_texts(db)
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) in _NO_SPACE:
-            raise Folder(path.parent).full_error() from error
+        ours = Folder(path.parent).database_error(error, path)
+        if isinstance(ours, EngineFullError):  # SQLite also writes while it reads
+            raise ours from error
         return [str(error)]
     return []
 
@@ -191,14 +190,13 @@ def _entries_damage(
     folder: Folder, separate: SeparateIndices, index: IndexName
 ) -> Iterator[Damage]:
     path = separate.path(index)
-    advice = INDICES[index].made_by or RESTORE
+    made_by = INDICES[index].made_by
     if not path.exists():
         # Deleting the change log is how to end following (docs/cdx-server.md).
         if path.name in folder.stores and index is not IndexName.CHANGES:
-            yield Damage(
-                index, str(path), f"is missing; {advice.removeprefix('delete the file, and ')}"
-            )
+            yield Damage(index, str(path), f"is missing; {made_by or RESTORE}")
         return
+    advice = f"delete the file, and {made_by}" if made_by else RESTORE
     found = list(_database_damage(path, index, advice))
     yield from found
     if not found:

@@ -151,7 +151,7 @@ _DECLARED = (
         visible="nwx.access.restricted_stores:VisiblePictureEntries",
         entries_each=0.2,
         entry_bytes=500,
-        made_by="delete the file, and run `nwx build-pictures`",
+        made_by="run `nwx build-pictures`",
     ),
     IndexDeclaration(
         IndexName.VECTORS,
@@ -159,7 +159,7 @@ _DECLARED = (
         undeletable="entries of the index vectors cannot be deleted; a purge of captures does it",
         entries_each=2.0,
         entry_bytes=400,
-        made_by="delete the file, and run `nwx build vectors`",
+        made_by="run `nwx build vectors`",
     ),
     IndexDeclaration(
         IndexName.ALIASES,
@@ -177,7 +177,7 @@ _DECLARED = (
         undeletable="entries of the index digests cannot be deleted; a purge of captures does it",
         entries_each=0.6,
         entry_bytes=150,
-        made_by="delete the file, and run `nwx add-digests`",
+        made_by="run `nwx add-digests`",
     ),
     IndexDeclaration(
         IndexName.DEDUP,

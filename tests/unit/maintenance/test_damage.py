@@ -238,7 +238,14 @@ FILES: dict[str, tuple[Damaging, str]] = {
         f"missing {index}": (missing(f"archive/{index}.db"), rf"{index} .*{index}\.db: is missing")
         for index in ("access", "crawls", "pictures", "quality", "queue")
     },
-    "truncated pictures": (truncated("archive/pictures.db"), "pictures .*build-pictures"),
+    "truncated pictures": (
+        truncated("archive/pictures.db"),
+        "pictures .*; delete the file, and run `nwx build-pictures`",
+    ),
+    "pictures missing": (
+        missing("archive/pictures.db"),
+        r"pictures\.db:? is missing; run `nwx build-pictures`",
+    ),
     "no pictures": (foreign("archive/pictures.db", "*.warc.gz"), "pictures .*build-pictures"),
     "manifest": (flipped("archive/nwx.json", 0.1), "nwx.json is damaged"),
     "manifest cut": (truncated("archive/nwx.json"), "nwx.json is damaged"),

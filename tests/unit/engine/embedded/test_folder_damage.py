@@ -1,4 +1,4 @@
-"""A check tells damage from a disk without space."""
+"""A check tells damage from a disk without space, and says what to do."""
 
 import sqlite3
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine, folder_damage
+from nwx.engine.embedded.folder import Folder
 from nwx.errors import EngineFullError
 
 
@@ -21,5 +22,6 @@ def test_a_full_disk_is_no_damage(
     with EmbeddedEngine(tmp_path / "a") as engine:
         engine.create()
         monkeypatch.setattr(folder_damage, "connect_sqlite", no_space)
+        monkeypatch.setattr(Folder, "is_full", lambda _: True)
         with pytest.raises(EngineFullError, match="no space is left at "):
             list(engine.damage())
