@@ -374,7 +374,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             texts(collection),
             texts(year),
             parse_box(box),
-            limit=PICTURE_WINDOW - offset if limit is None else int(limit),
+            limit=max(PICTURE_WINDOW - offset, 0) if limit is None else int(limit),
             offset=offset,
         )
 

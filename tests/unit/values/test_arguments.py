@@ -104,6 +104,7 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda archive: archive.pictures(colour="blu"), "there is no colour 'blu'; use black"),
         (lambda archive: archive.pictures(year="abc"), "'abc' is not a year; write four digits"),
         (lambda archive: archive.pictures(offset=-1), "both are 0 or more"),
+        (lambda archive: archive.pictures(offset=20_000)[:1], "only the first 10,000 pictures can"),
         (lambda archive: archive.links("x.example", year="abc"), "year is 'abc'; it must be a"),
         (lambda archive: archive.similar_pictures(-1), "hash is -1; it must be a whole number"),
         (lambda archive: archive.captures(filter=[1]), r"filter is \[1\]; it must be a text or"),
@@ -117,6 +118,8 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda archive: archive.qrels("x"), "x cannot be read: No such file or directory"),
         (lambda archive: archive.search("lamp").page("a"), "offset is 'a'; it must be a whole"),
         (lambda archive: archive.search("lamp").scroll(-1), "limit is -1; it must be 0 or more"),
+        (lambda archive: archive.search("lamp").explain(-1), "limit is -1; it must be 0 or more"),
+        (lambda archive: archive.search("lamp").write("x", "txt", "url"), "must be a list of text"),
         (lambda archive: archive.dump("word"), "there is no 'word'; choose one of documents"),
         (lambda archive: archive.export_links("l", formats=["x"]), "there is no format 'x'"),
         (lambda archive: archive.import_("x", jobs="a"), "jobs is 'a'; it must be a whole number"),
@@ -126,6 +129,8 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda _: nwx.records(5), "files is 5; it must be a text or a path"),
         (lambda _: nwx.dedup_cdx("x", "y", key="x"), "there is no 'x'; choose one of url"),
         (lambda _: nwx.zipnum.build(5, ["a"]), "folder is 5; it must be a text or a path"),
+        (lambda _: nwx.zipnum.build("x", [], shards=0), "shards is 0, lines 3000; both must be 1"),
+        (lambda _: nwx.zipnum.build("x", [], lines=0), "shards is 1, lines 0; both must be 1 or"),
     ],
 )
 def test_the_public_api_refuses_wrong_arguments(
