@@ -170,6 +170,7 @@ class ArchiveWork:
             return report_of_errors(missing)
         lists = paths_of(exclude)
         excluded = ExclusionList.load(lists, progress=progress) if lists else None
+        sources += excluded.read_errors() if excluded else []
         try:
             with self._writable() as engine, hidden_main_module():
                 engine.create()
