@@ -77,7 +77,7 @@ def open(
 def named_viewer(viewer: Viewer | str) -> Viewer:
     """Return a viewer as given, or one with the role of that name."""
     if isinstance(viewer, Viewer):
-        return Viewer(viewer.address, viewer.user, chosen(Role, viewer.role))
+        return check_arguments(Viewer)(viewer.address, viewer.user, chosen(Role, viewer.role))
     return Viewer(role=chosen(Role, viewer))
 
 

@@ -126,6 +126,7 @@ def test_missing_and_unknown_arguments_are_errors_of_python() -> None:
         (lambda archive: archive.import_("x", job=1), "there is no option 'job'; use collection"),
         (lambda _: nwx.open("x", prefix=5), "prefix is 5; it must be a text"),
         (lambda _: nwx.open("x", viewer=Viewer(role="x")), "there is no 'x'; choose one of r"),
+        (lambda _: nwx.open("x", viewer=Viewer(address=5)), "address is 5; it must be a text"),
         (lambda _: nwx.records(5), "files is 5; it must be a text or a path"),
         (lambda _: nwx.dedup_cdx("x", "y", key="x"), "there is no 'x'; choose one of url"),
         (lambda _: nwx.zipnum.build(5, ["a"]), "folder is 5; it must be a text or a path"),
