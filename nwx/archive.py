@@ -77,7 +77,7 @@ def open(
 def named_viewer(viewer: Viewer | str) -> Viewer:
     """Return a viewer as given, or one with the role of that name."""
     if isinstance(viewer, Viewer):
-        return Viewer(viewer.address, viewer.user, chosen(Role, viewer.role))
+        return check_arguments(Viewer)(viewer.address, viewer.user, chosen(Role, viewer.role))
     return Viewer(role=chosen(Role, viewer))
 
 
@@ -374,7 +374,7 @@ class Archive(ArchiveCrawls, ArchiveIndices, ArchivePages, ArchiveRenders, Archi
             texts(collection),
             texts(year),
             parse_box(box),
-            limit=PICTURE_WINDOW - offset if limit is None else int(limit),
+            limit=max(PICTURE_WINDOW - offset, 0) if limit is None else int(limit),
             offset=offset,
         )
 

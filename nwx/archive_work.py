@@ -170,6 +170,7 @@ class ArchiveWork:
             return report_of_errors(missing)
         lists = paths_of(exclude)
         excluded = ExclusionList.load(lists, progress=progress) if lists else None
+        sources += excluded.read_errors() if excluded else []
         try:
             with self._writable() as engine, hidden_main_module():
                 engine.create()
@@ -195,8 +196,6 @@ class ArchiveWork:
         Links in `inverted`, a folder written by `nwx spark links`, are loaded instead of read anew.
         `options` are the fields of `FacetBuildOptions`: min_captures, sites, memory_bytes.
         """
-        from nwx.bulk.pool import hidden_main_module
-
         check_built(names, BUILT_INDICES)
         builds: Mapping[str, Callable[[], BuildReport]] = {
             "facets": partial(self._build_facets, progress, anew=anew, **options),
@@ -205,8 +204,7 @@ class ArchiveWork:
             "vectors": partial(self._build_vectors, progress, anew=anew),
         }
         wanted = names or self.stale(anew=anew)
-        with hidden_main_module():
-            return {name: builds[name]() for name in wanted}
+        return {name: builds[name]() for name in wanted}
 
     def is_built(self, name: str) -> bool:
         """Return whether facets, links, pictures or vectors were ever built."""

@@ -5,11 +5,13 @@ if nwx itself lacks the requested part: this reads the metadata of all installed
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nwx.errors import UsageError
+from nwx.model import Extract
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -62,3 +64,14 @@ def enricher_plugins() -> Iterator[Callable[..., Any]]:
         found = plugin("enrichers", name)
         if callable(found):
             yield found
+
+
+def checked_extract(found: object) -> Extract:
+    """Return the extract of a plugin; raises TypeError if it is not one, or a text of it is not."""
+    if not isinstance(found, Extract):
+        raise TypeError(f"a plugin returned {found!r:.100}, which is not an Extract")
+    for one in fields(Extract):
+        value = getattr(found, one.name)
+        if one.default == "" and not isinstance(value, str):
+            raise TypeError(f"a plugin returned an Extract whose {one.name} is {value!r:.100}")
+    return found

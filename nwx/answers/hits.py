@@ -18,7 +18,7 @@ from nwx.query.fields import FILTERS
 from nwx.query.question import MAX_LIMIT, Question, answered_question
 from nwx.query.rankings import SearchBy
 from nwx.query.tree import FIRST_REDIRECT
-from nwx.values.arguments import check_arguments, first_of
+from nwx.values.arguments import check_arguments, check_limit, first_of
 from nwx.values.records import BYTE_ORDER_MARK
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ class Hits(ResultTable[Hit]):
         """Return explanations of the scores of the first hits, one line each."""
         from nwx.searching.answers import score_words
 
+        check_limit(limit)
         return [f"{hit.url}: {score_words(hit)}" for hit in self[:limit]]
 
     def did_you_mean(self, found: SearchResult | None = None) -> str:
@@ -180,6 +181,7 @@ class Hits(ResultTable[Hit]):
     def frames(self) -> Iterator["pl.DataFrame"]:
         return frames_of(_COLUMNS, map(self.cells, self))
 
+    @check_arguments
     def write(
         self,
         path: str | PathLike[str],

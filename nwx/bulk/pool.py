@@ -52,7 +52,7 @@ class Pool(AbstractContextManager["Pool"]):
         at_once = max(1, min(_MOST_AT_ONCE, len(work) // (_SHARES * self._workers)))
         columns = zip(*work, strict=True)
         try:
-            with children_without_interrupts():
+            with children_without_interrupts(), hidden_main_module():
                 results = self._processes.map(function, *columns, chunksize=at_once)
         except (BrokenProcessPool, EOFError, ConnectionError) as error:  # the last two: fork server
             raise SourceError(_KILLED) from error

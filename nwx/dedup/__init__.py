@@ -39,7 +39,6 @@ def dedup_cdx(
     whose captures are held already. Options are the same as in `nwx dedup-cdx`.
     """
     # Imported late: modules of this package do not need these.
-    from nwx.bulk.pool import hidden_main_module
     from nwx.bulk.whole_files import whole_file
     from nwx.cdx.inputs import CdxSource
     from nwx.dedup.capture_filter import CaptureFilter
@@ -55,7 +54,7 @@ def dedup_cdx(
     )
     sources = [CdxSource(file) for file in _paths(files)]
     sources += [CdxSource(file, held=True) for file in _paths(against)]
-    with whole_file(Path(out)) as stream, hidden_main_module():
+    with whole_file(Path(out)) as stream:
         return find_duplicates(
             sources,
             stream,

@@ -43,6 +43,7 @@ from nwx.dedup.key_hashes import KeyHash
 from nwx.dedup.policies import Key
 from nwx.dedup.tasks import DedupPlan, DedupReport, TaskRunner, part_bits, read_by_plan
 from nwx.errors import CdxError
+from nwx.model import ReadError
 from nwx.values.timestamps import normal_timestamp
 
 _WORDS = 2
@@ -154,6 +155,13 @@ class ExclusionList(ListLookup):
         with ExitStack() as stack:
             folder = stack.enter_context(temporary_folder(tmp))
             return cls(_make(paths, folder, Resources(memory_bytes, tmp), progress), stack)
+
+    def read_errors(self) -> list[ReadError]:
+        """Return the first broken lines as errors of an import."""
+        return [
+            ReadError(one.file or "", None, "exclude", f"line {one.line}: {one}")
+            for one in self.problems
+        ]
 
     def unmet(self) -> Iterator[CdxRow]:
         """Yield the lines that matched no capture, as written, in the order of the lists."""

@@ -13,7 +13,7 @@ from nwx.extract.page import ExtractLimits, ExtractPayload
 from nwx.extract.pdf import extract_pdf
 from nwx.extract.plain import extract_plain, extract_stylesheet
 from nwx.model import PARSERS, Extract
-from nwx.plugins import extractor_plugin
+from nwx.plugins import checked_extract, extractor_plugin
 
 __all__ = ["PARSERS", "ExtractLimits", "ExtractPayload", "extract", "extractable"]
 
@@ -62,7 +62,8 @@ def extract(
     listed in `problems`, each as `kind: message`.
     """
     family = _extract_office if data.startswith(OFFICE_MAGICS) else _FAMILIES.get(content_type_norm)
-    family = family or extractor_plugin(content_type, content_type_norm)
+    plugin = None if family else extractor_plugin(content_type, content_type_norm)
+    family = family or plugin
     if family is None or not data:
         return Extract()
     problems: tuple[str, ...] = ()
@@ -71,4 +72,6 @@ def extract(
         data = data[: limits.bytes]
     deadline = time.thread_time() + limits.seconds
     found = family(ExtractPayload(data, url, content_type, charset, parser, limits, deadline))
+    if plugin is not None:
+        found = checked_extract(found)
     return replace(found, problems=problems + found.problems) if problems else found

@@ -16,7 +16,7 @@ from nwx.importing.messages import FilePart
 from nwx.importing.options import ImportOptions
 from nwx.keys import document_key, makes_document, precedence
 from nwx.model import Batch, Capture, Dates, Document, Extract, ReadError, SourceFile
-from nwx.plugins import enricher_plugins
+from nwx.plugins import checked_extract, enricher_plugins
 from nwx.values.media_types import POOR_PAGES
 from nwx.values.render_names import render_name
 from nwx.warc.reader import CaptureRecord, StoredPayload
@@ -335,7 +335,7 @@ class Collector:
                 problems=found.problems + told.problems,
             )
         for enrich in enricher_plugins():
-            found = enrich(capture, payload.data, found)
+            found = checked_extract(enrich(capture, payload.data, found))
         problems = (*_problems(payload), *found.problems)
         for problem in problems:
             if problem not in POOR_PAGES:

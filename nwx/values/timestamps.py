@@ -190,9 +190,11 @@ DateOption = str | int | date
 def date_text(value: DateOption) -> str:
     """Return a date as text for `date_span`."""
     if isinstance(value, datetime):
-        value = value.astimezone(UTC) if value.tzinfo else value
-        return f"{value:%Y%m%d%H%M%S}"
-    return f"{value:%Y%m%d}" if isinstance(value, date) else str(value)
+        try:
+            return to_timestamp(value)
+        except (ValueError, OverflowError) as error:  # NaT of pandas; a date before year 1 in UTC
+            raise UsageError(f"{value!r} is not a date in UTC of the years 1 to 9999") from error
+    return f"{value.year:04}{value:%m%d}" if isinstance(value, date) else str(value)
 
 
 def date_bound(value: DateOption, end: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nwx.bulk.progress import ShowProgress, no_progress
 from nwx.bulk.resources import MEMORY_BYTES, Resources
 from nwx.data_classes import dataclass
+from nwx.errors import UsageError
 from nwx.values.arguments import check_arguments
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class ClusterBuildOptions:
     splits: tuple[bytes, ...] | None = None
     summary: bool = False
 
+    def __post_init__(self) -> None:
+        if self.shards < 1 or self.lines_a_block < 1:
+            lines = self.lines_a_block
+            raise UsageError(f"shards is {self.shards}, lines {lines}; both must be 1 or more")
+
 
 @check_arguments
 def build(
@@ -49,17 +55,15 @@ def build(
     Raises the errors of `nwx.zipnum.builds.build_cluster`.
     """
     # Imported late: readers of clusters do not need these.
-    from nwx.bulk.pool import hidden_main_module
     from nwx.cdx.inputs import CdxSource
     from nwx.zipnum.builds import build_cluster
     from nwx.zipnum.shards import read_splits
 
     points = None if splits is None else tuple(read_splits(Path(splits)))
-    with hidden_main_module():
-        return build_cluster(
-            Path(folder),
-            [CdxSource(fspath(file)) for file in files],
-            ClusterBuildOptions(shards, lines, points, summary),
-            Resources(memory_bytes, None, jobs),
-            progress,
-        )
+    return build_cluster(
+        Path(folder),
+        [CdxSource(fspath(file)) for file in files],
+        ClusterBuildOptions(shards, lines, points, summary),
+        Resources(memory_bytes, None, jobs),
+        progress,
+    )

@@ -24,6 +24,10 @@ def extract_notes(payload: ExtractPayload) -> Extract:
     return Extract(title=title, content=text.strip())
 
 
+def extract_nothing(payload: ExtractPayload) -> Extract:
+    return Extract(title="a zebra", content=None)
+
+
 def name_author(capture: Capture, data: bytes, found: Extract) -> Extract:
     return replace(found, author="somebody") if capture.host == "a.example" else found
 
@@ -45,6 +49,7 @@ def shout(settings):
 ENTRY_POINTS = """
 [nwx.extractors]
 application/x-notes = nwx_notes:extract_notes
+application/x-nothing = nwx_notes:extract_nothing
 [nwx.enrichers]
 author = nwx_notes:name_author
 colour = nwx_notes:colour
@@ -90,6 +95,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_extractors_enrichers_and_exporters(site: Path, tmp_path: Path) -> None:
     pages = [
         Page("http://a.example/", "20150101000000", html("A", "a page")),
+        Page("http://a.example/x", "20150102000000", b"Nothing", "application/x-nothing"),
         Page("http://b.example/n", "20150103000000", b"Notes\nof a zebra", "application/x-notes"),
     ]
     warc = write_warc(tmp_path / "a.warc.gz", pages)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,19 @@ def test_it_is_shown_how_much_is_done() -> None:
         results = pool.map_shown(pow, work, shown.append, "counting", [10, 5])
         assert list(results) == [1, 2]
     assert shown == [WorkProgress("counting", 10, 15), WorkProgress("counting", 15, 15)]
+
+
+@pytest.mark.parametrize("preload", [(), ("time",)])
+def test_processes_do_not_run_the_script_again(tmp_path: Path, preload: tuple[str, ...]) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from nwx.bulk.pool import Pool\n"
+        "print('run', flush=True)\n"
+        f"with Pool(2, {preload}) as pool:\n"
+        "    print(*pool.map(pow, [(2, 2), (3, 2)]))\n"
+    )
+    found = subprocess.run([sys.executable, script], capture_output=True, check=False)
+    assert found.stdout.decode().split() == ["run", "4", "9"] and not found.stderr
 
 
 def test_a_process_that_was_killed_is_told() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+import nwx
 from nwx.cdx.layouts import DATE_FIRST
 from nwx.cdx.rows import format_cdx
 from nwx.dedup.exclusion_lists import ExclusionList
@@ -52,6 +53,14 @@ def test_urls_that_are_no_utf8_are_those_of_the_reader(tmp_path: Path) -> None:
         assert exclusion.met == 3
         [unmet] = exclusion.unmet()
         assert unmet.url.encode("utf-8", "surrogateescape") == f"{URL}\xe9?".encode("latin-1")
+
+
+def test_an_import_reports_the_lines_of_a_list_that_it_cannot_read(tmp_path: Path) -> None:
+    wrong = _write(tmp_path, f"2014 {A} {URL}\nroot:x:0:0\n")
+    crawl = _write(tmp_path, "", "crawl.warc")
+    report = nwx.open(tmp_path / "archive").import_(crawl, exclude=wrong, jobs=1)
+    [error] = (one for one in report.errors if one.kind == "exclude")
+    assert error.file == wrong and error.message.startswith("line 2: expected `date digest url`")
 
 
 def test_what_was_met_and_what_never_was(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Timestamps and dates."""
 
 import math
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
+import pandas as pd
 import pytest
 
 from nwx.errors import TimestampError, UsageError
@@ -10,6 +11,7 @@ from nwx.values.timestamps import (
     Period,
     date_bounds,
     date_span,
+    date_text,
     normal_timestamp,
     parse_timestamp,
     seconds_between,
@@ -136,6 +138,14 @@ def test_the_bounds_of_a_range_that_may_be_open() -> None:
     assert date_bounds("", "") == ("", "")
     with pytest.raises(UsageError, match="ends before it begins"):
         date_bounds("2015", "2010")
+
+
+def test_dates_of_python_are_texts_or_wrong_use() -> None:
+    assert date_text(date.min) == "00010101" and date_text(datetime.min) == "00010101000000"
+    east, west = timezone(timedelta(hours=5)), timezone(timedelta(hours=-5))
+    for wrong in (datetime.min.replace(tzinfo=east), datetime.max.replace(tzinfo=west), pd.NaT):
+        with pytest.raises(UsageError, match="is not a date in UTC of the years 1 to 9999"):
+            date_text(wrong)
 
 
 def test_the_digits_that_name_a_period() -> None:
