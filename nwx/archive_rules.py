@@ -1,7 +1,6 @@
 """Access rules, takedowns, and the rankings and judgements of results, in the Python API."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -34,14 +33,10 @@ class ArchiveRules(ArchiveWork):
         `what` is a URL, prefix, host, domain, digest or file as for `nwx access add`. `given` are
         collection, digest, file, from_, to, until, years, users, addresses and reason.
         """
-        from nwx.access.rule_requests import asked_rule
-        from nwx.engine.indices.digest_index import held_digest
+        from nwx.access.rule_requests import asked_rule, held_rule
 
         with self._writable() as engine:
-            rule = asked_rule(action, what, **given)
-            if digest := rule.scope.digest:
-                scope = replace(rule.scope, digest=held_digest(engine, digest))
-                rule = replace(rule, scope=scope)
+            rule = held_rule(engine, asked_rule(action, what, **given))
             return engine.access_index().put([rule], by)[0]
 
     def load_rules(

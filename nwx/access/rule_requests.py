@@ -22,6 +22,7 @@ from nwx.engine.access.aclj import (
 from nwx.engine.access.decisions import AskedCapture, Decision
 from nwx.engine.access.rules import AccessRule, Action, Scope, Viewer
 from nwx.engine.base import Engine
+from nwx.engine.indices.digest_index import held_digest
 from nwx.errors import UsageError
 from nwx.values.arguments import check_arguments, chosen, several
 from nwx.values.timestamps import to_timestamp
@@ -34,6 +35,7 @@ __all__ = [
     "RuleFileReport",
     "UrlDecisions",
     "asked_rule",
+    "held_rule",
     "load_rules",
     "removed_rules",
     "rule_lines",
@@ -79,6 +81,12 @@ def asked_rule(
     return AccessRule("", chosen(Action, action), within, until, years, *viewers, reason)
 
 
+def held_rule(engine: Engine, rule: AccessRule) -> AccessRule:
+    """Return a rule with the digest that captures have instead of an additional one."""
+    digest = rule.scope.digest
+    return replace(rule, scope=replace(rule.scope, digest=held_digest(engine, digest)))
+
+
 def removed_rules(engine: Engine, ids: Iterable[str], by: str) -> tuple[int, list[str]]:
     """Remove rules; return how many, and which of them kept purged captures out of imports."""
     access, wanted = engine.access_index(), set(ids)
@@ -108,7 +116,7 @@ def url_decisions(
     asked = AskedCapture(
         url_scope(url.rstrip("*")).prefix,
         url,
-        scope.digest,
+        held_digest(engine, scope.digest),
         scope.collection,
         scope.source_file,
         scope.date_from or to_timestamp(datetime.now(UTC)),
@@ -140,7 +148,8 @@ def load_rules(
 
     With `collection`, each applies to that collection only.
     """
-    read = list(rules_of_file(stream, reason, chosen(Action, action) if action else None))
+    given = rules_of_file(stream, reason, chosen(Action, action) if action else None)
+    read = [_held(engine, one) for one in given]
     access = engine.access_index()
     known = {rule.id for rule in access.rules().rules}
     found = [one.rule for one in read if one.rule]
@@ -149,6 +158,13 @@ def load_rules(
     stored = access.put(found, by)
     new = sum(rule.id not in known for rule in stored)
     return RuleFileReport(len(stored), new, [one for one in read if one.rule is None])
+
+
+def _held(engine: Engine, read: ReadRule) -> ReadRule:
+    try:
+        return read._replace(rule=read.rule and held_rule(engine, read.rule))
+    except UsageError as error:
+        return ReadRule(read.line, None, str(error))
 
 
 def rule_lines(

@@ -37,7 +37,7 @@ def takedown_scope(engine: Engine, target: str) -> Scope:
     if "://" in text and not url_parts(text).host and not _has_captures(engine, scope.prefix):
         scheme = text.partition(":")[0]
         raise UsageError(f"no capture has the scheme {scheme!r}; write http://HOST/PATH")
-    return replace(scope, digest=held_digest(engine, scope.digest)) if scope.digest else scope
+    return replace(scope, digest=held_digest(engine, scope.digest))
 
 
 def asked_takedown(engine: Engine, target: str, collection: str, since: str, to: str) -> Scope:

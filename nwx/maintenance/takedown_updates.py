@@ -12,7 +12,7 @@ from nwx.bulk.whole_files import locked_folder
 from nwx.engine.base import Engine
 from nwx.engine.entries import document_entry, document_from_entry
 from nwx.engine.facet_store import BlobStore
-from nwx.engine.inlinks.anchor_writer import forget_visible_anchors
+from nwx.engine.inlinks.anchor_writer import forget_anchors
 from nwx.errors import EngineVersionError, SettingsError
 from nwx.facets.build import FacetBuildOptions, build_archive_facets
 from nwx.facets.sites import Sites
@@ -111,7 +111,7 @@ def rebuild(engine: Engine, open_engine: OpenEngine, progress: ShowProgress) -> 
     _remove_unfinished(inlinks, "inverts links")
     if inlinks.version():
         invert_links(engine, open_engine, InlinkBuildOptions(anew=True), progress)
-        forget_visible_anchors(inlinks)
+        forget_anchors(inlinks)
         yield "inlinks"
 
 

@@ -1,9 +1,11 @@
 """Captures are found by digest, those with a payload first, the newest first."""
 
 from dataclasses import replace
+from io import BytesIO
 from itertools import islice
 
 from nwx.access.restricted_engine import restricted_to
+from nwx.access.rule_requests import load_rules, url_decisions
 from nwx.engine.access.aclj import digest_scope, scope_of
 from nwx.engine.access.rules import EVERYBODY, AccessRule, Action
 from nwx.engine.base import Engine
@@ -27,6 +29,7 @@ CAPTURES = [
     capture("http://example.net/s", "2010", digest=SHA256),
     capture("http://example.net/n", "2010", digest=""),
 ]
+SHA256_OF_TWO = f"sha256:{'c3' * 32}"
 # The same suffix, which may be all that an index stores.
 TWIN = "sha1:" + "A" * 23 + SAME[-9:]
 BATCHES = [Batch(captures=(*CAPTURES, capture("http://example.net/t", "2013", digest=TWIN)))]
@@ -129,6 +132,21 @@ def test_hidden_captures_are_not_found_by_a_further_digest(engine: Engine) -> No
     assert list(shown.scan(IndexName.DIGESTS)) == []
     engine.access_index().put([replace(with_host, scope=digest_scope(SAME))], "")
     assert list(restricted_to(engine, EVERYBODY).captures_by_digest(FURTHER)) == []
+
+
+def test_rules_of_a_file_and_decisions_find_a_payload_by_a_further_digest(engine: Engine) -> None:
+    engine.write(BATCHES[0])
+    engine.refresh()
+    engine.digests.add([(FURTHER, SAME), (SHA256_OF_TWO, SAME), (SHA256_OF_TWO, TWIN)])
+    lines = "".join(
+        f'{{"action": "exclude", "digest": "{one}"}}\n' for one in (FURTHER, SHA256_OF_TWO)
+    )
+    loaded = load_rules(engine, BytesIO(lines.encode()), "asked", None, "")
+    assert (loaded.rules, [one.line for one in loaded.problems]) == (1, [2])
+    assert list(restricted_to(engine, EVERYBODY).captures_by_digest(FURTHER)) == []
+    url = CAPTURES[0].url
+    said = url_decisions(engine, url, EVERYBODY, "", with_captures=False, digest=FURTHER)
+    assert said.decision.action is Action.EXCLUDE
 
 
 def test_damaged_pairs_are_found(engine: Engine) -> None:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from nwx.access.restricted_engine import restricted_to
 from nwx.bulk.progress import no_progress
 from nwx.cdx.inputs import CdxSource
 from nwx.cdxserver.loaded_lines import load_lines
 from nwx.dedup.added_dates import DatesLists, add_dates
 from nwx.engine.access.access_index import stopped_purges
-from nwx.engine.access.rules import AccessRule, Scope
+from nwx.engine.access.aclj import scope_of
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Action, Scope
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_index import DocumentScore, LinkScore
 from nwx.engine.indices.crawl_queue import UrlUpdate
@@ -87,7 +89,8 @@ def run(engine: Engine, reopen: Opener, rule: AccessRule, seconds: float = 0.0) 
 def holding(kind: str, engine: Engine, text: str = PHRASE, *, access: bool = False) -> set[str]:
     """Return the names of the files that contain a text, by default the planted phrase."""
     found = set()
-    for path in ENGINES[kind].stored_files(engine, access=access):
+    stored = ENGINES[kind].stored_files(engine, access=access)
+    for path in (*stored, *engine.inlink_index().folder.rglob("*.*")):
         try:
             data = path.read_bytes()
         except FileNotFoundError:  # of a segment just merged by the server
@@ -119,8 +122,9 @@ def fill(engine: Engine, reopen: Opener) -> None:
         engine.access_index().put_state("kept aside", kept)
     build_archive_facets(engine, FacetBuildOptions(min_captures=1))
     invert_links(engine, reopen, InlinkBuildOptions(workers=1))
-    visible_anchors_folder(engine).mkdir(parents=True, exist_ok=True)
-    (visible_anchors_folder(engine) / "1-anchors").write_text(PHRASE, encoding="utf-8")
+    engine.refresh()
+    engine.access_index().put([AccessRule("", Action.BLOCK, scope_of(other(2).capture.url))], "")
+    assert ask(restricted_to(engine, EVERYBODY), Term("anchor", "one")) == {"1"}
     engine.refresh()
 
 
@@ -138,11 +142,6 @@ def fill_crawls(engine: Engine) -> None:
     outbox = engine.outbox()
     outbox.add([UrlUpdate("http://a.example/", 0.4, via=URL), UrlUpdate(URL, 0.5)], "http://q/")
     outbox.add([UrlUpdate("http://b.example/", 0.4, via=OTHER)], "http://q/")
-
-
-def visible_anchors_folder(engine: Engine) -> Path:
-    """Return the folder of the anchors visible to viewers."""
-    return engine.inlink_index().folder / "visible"
 
 
 def fill_pictures(engine: Engine, shown: Document) -> None:
@@ -193,7 +192,6 @@ def test_nothing_of_a_purged_page_is_left_in_the_files(
     assert ask(engine, Term("", PHRASE)) == set()
     assert len(ask(engine, Term("", "other"), limit=100)) == 60
     assert ArchiveLinks(engine).is_current()
-    assert not list(visible_anchors_folder(engine).iterdir())
     assert [one.url for one in engine.crawl_queue().lease(2)] == ["http://example.net/"]
     crawls = engine.crawl_index()
     seeds = [read_specification(one.text, "").seeds for one in crawls.versions("votes")]

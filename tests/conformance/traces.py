@@ -174,6 +174,7 @@ ROUTES: Mapping[str, Sequence[str]] = {
     "picture_pages.similar": ["/pictures/similar", "/pictures/similar?hash={hash}"],
     "picture_api.picture": ["/api/pictures/{picture}"],
     "picture_api.similar": ["/api/pictures/similar?hash={hash}"],
+    "queue.counts": ["/urls/counts", "/urls/counts?crawl=stones"],
     "health.health": ["/health"],
 }
 """The requests of each endpoint; placeholders in braces stand for the subject."""
@@ -222,7 +223,6 @@ WITHOUT_TRACES: Mapping[str, str] = {
     "monitor.chart_picture": "what a crawler did, not what the archive holds",
     "crawl_api.crawl_monitor": "what a crawler did, not what the archive holds",
     "queue.take_updates": "for crawlers, with a token",
-    "queue.counts": "for crawlers, with a token",
     "queue.finish": "for crawlers, with a token",
     "queue.lease_next": "for crawlers, with a token",
     "queue.release": "for crawlers, with a token",

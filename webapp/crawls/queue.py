@@ -19,6 +19,7 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
+from nwx.access.restricted_engine import restricted_to
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
@@ -44,6 +45,7 @@ from webapp.headers import has_token
 from webapp.login_page import with_token
 from webapp.site import parameters, responses
 from webapp.site.openapi import Operation, Parameter
+from webapp.site.viewer import viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,11 +277,13 @@ def release() -> Response:
 
 @blueprint.get("/counts")
 def counts() -> Response:
-    """Answer with the number of URLs in each state."""
+    """Answer with the number of URLs in each state; without the token, of those not hidden."""
     _check_parameters("crawl")
     crawl = _text("crawl")
     check_queue_name("crawl", crawl)
-    found = queue_service().engine.crawl_queue().counts(crawl)
+    service = queue_service()
+    engine = service.engine if _has_token(service) else restricted_to(service.engine, viewer())
+    found = engine.crawl_queue().counts(crawl)
     return _json(msgspec.to_builtins(found))
 
 
@@ -288,12 +292,16 @@ def _authorized() -> QueueService:
     service = queue_service()
     if not service.token:
         raise Forbidden("the queue is disabled here; set NWX_QUEUE_TOKEN")
-    if not has_token(request.headers.get("Authorization", ""), service.token):
+    if not _has_token(service):
         raise Unauthorized(
             "the queue needs the header `Authorization: Bearer TOKEN`",
             www_authenticate=WWWAuthenticate("bearer"),
         )
     return service
+
+
+def _has_token(service: QueueService) -> bool:
+    return has_token(request.headers.get("Authorization", ""), service.token)
 
 
 def _body() -> bytes:

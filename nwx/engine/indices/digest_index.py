@@ -153,9 +153,9 @@ def _widened(node: Node, index: DigestIndex) -> Node:
 def held_digest(engine: "Engine", digest: str) -> str:
     """Return the digest that the captures of a payload have, for a rule on an additional digest.
 
-    Raises UsageError if they have several: each needs a separate rule.
+    No digest is "". Raises UsageError if they have several: each needs a separate rule.
     """
-    same = engine.digests.same(digest)
+    same = engine.digests.same(digest) if digest else ("",)
     held = [one for one in same if next(engine.captures_of_digest(one), None)] if same[1:] else []
     if len(held) > 1:
         raise UsageError(f"captures of this payload have other digests too: {', '.join(held)}")

@@ -126,6 +126,9 @@ class AnchorTable:
         return Anchor(self.texts[int(self.arrays["use_texts"][use])], int(documents), int(hosts))
 
 
+COPIES_FOLDER = "anchors"
+"""The subfolder of a search server's builds with the copies that searches read."""
+
 _VIEWERS_KEPT = 4
 
 

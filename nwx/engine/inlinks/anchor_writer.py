@@ -13,7 +13,7 @@ import polars as pl
 from nwx.bulk.arrays import Array, narrow, write_arrays
 from nwx.engine.facet_store import BlobStore
 from nwx.engine.inlinks.anchor_scores import Tokens
-from nwx.engine.inlinks.anchor_table import NO_TARGET, AnchorTable, key_hash
+from nwx.engine.inlinks.anchor_table import COPIES_FOLDER, NO_TARGET, AnchorTable, key_hash
 from nwx.engine.inlinks.counts import count_anchors, packed_texts, spread
 from nwx.engine.inlinks.inlink_index import ID_BYTES
 from nwx.engine.inlinks.table import (
@@ -217,15 +217,16 @@ def visible_anchors(
     return AnchorTable(path)
 
 
-def forget_visible_anchors(store: BlobStore) -> None:
-    """Remove the files of anchors written by `visible_anchors`; they are rebuilt on demand.
+def forget_anchors(store: BlobStore) -> None:
+    """Remove the files of searches by anchors, also those by `visible_anchors`.
 
-    Files of an earlier build contain data of that build.
+    They contain data of earlier builds, and are made again on demand.
     """
-    folder = store.folder / _FOLDER
-    for path in list(folder.iterdir()) if folder.exists() else ():
-        if path.is_file():
-            path.unlink(missing_ok=True)
+    copies = store.folder / COPIES_FOLDER
+    for folder in (store.folder / _FOLDER, copies, copies / _FOLDER):
+        for path in list(folder.iterdir()) if folder.exists() else ():
+            if path.is_file():
+                path.unlink(missing_ok=True)
 
 
 def _have_links(table: InlinkTable, documents: Array) -> bool:

@@ -11,7 +11,7 @@ from nwx.engine.capabilities import Claim, ClaimChange, ClaimedFile, FileClaims,
 from nwx.engine.document_index import DatesBuilder
 from nwx.engine.entries import IndexEntry, file_entry, file_from_entry, file_id, merged_entries
 from nwx.engine.indices.declarations import INDICES, IndexKind
-from nwx.engine.inlinks.anchor_table import AnchorBlobs
+from nwx.engine.inlinks.anchor_table import COPIES_FOLDER, AnchorBlobs
 from nwx.engine.inlinks.link_entries import inlink_entries
 from nwx.engine.search_server.built_stores import ServerFacetStore, ServerInlinkIndex
 from nwx.engine.search_server.capture_lookups import CaptureLookups
@@ -113,7 +113,6 @@ def _entry(id: str, change: ClaimedFile) -> IndexEntry | None:
     return entry | ({name: getattr(claim, name) for name in _CLAIM} if claim else {})
 
 
-_ANCHORS = "anchors"
 _KEPT_SECONDS = 1.0
 
 
@@ -147,7 +146,7 @@ class SearchServerEngine(CaptureLookups, Engine):
             self._schema,
             self._parallel,
             LinkedSearches(
-                AnchorBlobs(self._inlink_index(_ANCHORS), self.dates, _KEPT_SECONDS),
+                AnchorBlobs(self._inlink_index(COPIES_FOLDER), self.dates, _KEPT_SECONDS),
                 ranking or RankingSettings(),
             ),
         )
