@@ -1,6 +1,6 @@
 """The archive files of an export, and the records in them that a viewer may see."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -179,13 +179,22 @@ class InputFile:
     collection: str = DEFAULT_COLLECTION
 
 
+def _none(urls: Collection[str]) -> set[str]:
+    del urls
+    return set()
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Archive files, what a viewer sees of them, and errors of files that are missing."""
+    """Archive files, what a viewer sees of them, and errors of files that are missing.
+
+    `hidden_urls` returns those of some URLs that links may not name.
+    """
 
     files: Sequence[InputFile]
     shown: Visibility = SEES_ALL
     errors: tuple[ReadError, ...] = ()
+    hidden_urls: Callable[[Collection[str]], set[str]] = _none
 
 
 def ledger_inputs(engine: Engine, seen: Engine, viewer: Viewer, collection: str) -> Inputs:
@@ -195,7 +204,8 @@ def ledger_inputs(engine: Engine, seen: Engine, viewer: Viewer, collection: str)
         for file in seen.files()
         if collection in ("", file.collection)
     ]
-    return Inputs(found, Visibility(viewer, engine.access_index().rules()))
+    shown = Visibility(viewer, engine.access_index().rules())
+    return Inputs(found, shown, hidden_urls=seen.hidden_urls)
 
 
 def given_inputs(paths: Sequence[str]) -> Inputs:

@@ -4,7 +4,7 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -248,6 +248,7 @@ def _last_modified(value: str) -> str:
 
 
 DOMAINS = "domain-frequency"
+_LINK_TARGETS = {"web-graph": "dest", "image-graph": "image_url"}
 _PART_ROWS, _PART_CHARACTERS = 50_000, 16 << 20
 _TYPES: Mapping[str, Any] = dict.fromkeys(("count", "width", "height", "size"), pl.Int64)
 
@@ -278,6 +279,8 @@ def export_derivatives(
                 domains += result.domains
         counted = sorted(domains.items(), key=lambda pair: (-pair[1], pair[0]))
         _write_part(new, DOMAINS, 0, 0, counted)
+        for name, target in _LINK_TARGETS.items():
+            report.written -= _remove_hidden(new / "parquet" / name, target, inputs.hidden_urls)
         for name in (DOMAINS, *DERIVATIVES):
             _write_csv(new, name)
         report.bytes = sum(one.stat().st_size for one in new.rglob("*") if one.is_file())
@@ -347,6 +350,20 @@ def _write_part(
     frame = pl.DataFrame(rows, schema, orient="row")
     path = folder / "parquet" / table / f"part-{file:06}-{part:05}.parquet"
     path.write_bytes(parquet_bytes(frame))
+
+
+def _remove_hidden(
+    place: Path, target: str, hidden_urls: Callable[[Collection[str]], set[str]]
+) -> int:
+    """Remove links to hidden URLs from the parts of a table; return how many."""
+    removed = 0
+    for path in place.iterdir():
+        frame = pl.read_parquet(path)
+        if hidden := hidden_urls(frame[target].unique().to_list()):
+            shown = frame.filter(~pl.col(target).is_in(list(hidden)))
+            removed += len(frame) - len(shown)
+            path.write_bytes(parquet_bytes(shown))
+    return removed
 
 
 def _write_csv(folder: Path, table: str) -> None:

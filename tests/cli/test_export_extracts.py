@@ -81,6 +81,20 @@ def test_hidden_captures_are_left_out_with_their_requests(nwx: Nwx, tmp_path: Pa
     assert (whole["written"], whole["hidden"]) == (2, 0)
 
 
+def test_derivatives_name_no_link_to_a_hidden_url(nwx: Nwx, tmp_path: Path) -> None:
+    links = '<a href="shut">s</a><a href="/other">o</a><img src=shut><img src=i.png>'
+    nwx(
+        "import", write_records(tmp_path / "a.warc.gz", exchange("o", links) + exchange("shut", ""))
+    )
+    nwx("access", "add", "exclude", "http://a.example/shut", "--reason", "x")
+    report = nwx("export", "derivatives", tmp_path / "out", "--json").json
+    tables = {one: tmp_path / "out" / "csv" / f"{one}.csv" for one in DERIVATIVES}
+    assert not [one for one, path in tables.items() if "shut" in path.read_text("utf-8")]
+    rows = {one: path.read_text("utf-8").count("\n") - 1 for one, path in tables.items()}
+    assert (rows["web-graph"], rows["image-graph"]) == (1, 1)
+    assert report["written"] == sum(rows.values())
+
+
 def test_derivatives_are_read_by_others(nwx: Nwx, tmp_path: Path) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (3, 2)).save(picture, "PNG")
