@@ -273,9 +273,9 @@ class TakenCaptures:
     shown: int = 0
 
     def words(self) -> str:
-        """Return number and dates in words."""
+        """Return number and dates in words; "" without captures."""
         if not self.captures:
-            return "no captures yet"
+            return ""
         first, last = (f"{one[:4]}-{one[4:6]}-{one[6:8]}" for one in (self.first, self.last))
         noun = "capture" if self.captures == 1 else "captures"
         return f"{self.captures:,} {noun}, {first}" + (f" to {last}" if last != first else "")
@@ -297,23 +297,37 @@ def taken_captures(engine: Engine, rule: AccessRule, progress: ShowProgress) -> 
     return TakenCaptures(found, *dates, collections, tuple(sorted(n for _, n in places)), shown)
 
 
-def takedown_sheet(rule: AccessRule, taken: TakenCaptures, purged: bool, by: str) -> str:
-    """Return a sheet in Markdown: what was taken down, where, when, by whom, verified how."""
+def takedown_sheet(
+    rule: AccessRule, taken: TakenCaptures, purge: PurgeReport | None, by: str
+) -> str:
+    """Return a sheet in Markdown: what was taken down, where, when, by whom, verified how.
+
+    What earlier runs of the purge removed is included.
+    """
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    records = purge.records if purge else ()
+    earlier = max(len(records) - taken.captures, 0)
+    before = f"{earlier:,} purged in an earlier run" if earlier else ""
+    collections = {*taken.collections, *(one.collection for one in records)}
+    files = {*taken.files, *(one.file for one in records)}
     verified = (
         f"on {now} the archive was asked for these captures as a reader without rights:"
-        f" it showed {taken.shown:,} of {taken.captures:,}"
+        f" it showed {taken.shown:,} of {taken.captures + earlier:,}"
     )
     rows = (
-        ("What", f"{rule.scope.url}: {taken.words()}"),
-        ("Where", ", ".join(taken.collections) or "in no collection yet"),
-        ("Files", ", ".join(taken.files) or "none"),
+        (
+            "What",
+            f"{rule.scope.url}: "
+            + (", and ".join(filter(None, (taken.words(), before))) or "no captures yet"),
+        ),
+        ("Where", ", ".join(sorted(collections)) or "in no collection yet"),
+        ("Files", ", ".join(sorted(files)) or "none"),
         ("When", now),
         ("By", by or "unknown"),
         ("Reason", rule.reason or "none given"),
         (
             "Done",
-            f"excluded by rule {rule.id}" + (", and purged from all indices" if purged else ""),
+            f"excluded by rule {rule.id}" + (", and purged from all indices" if purge else ""),
         ),
         ("Verified", verified),
     )
@@ -337,7 +351,7 @@ class Takedown:
 
     def sheet(self) -> str:
         """Return a sheet in Markdown for the owner: what, where, when, by whom, verified how."""
-        return takedown_sheet(self.rule, self.taken, self.purge is not None, self.by)
+        return takedown_sheet(self.rule, self.taken, self.purge, self.by)
 
 
 def take_down(

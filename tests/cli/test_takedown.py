@@ -58,6 +58,13 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
     assert "it showed 0 of 1\n" in text
     unwritten = nwx("takedown", SECRET, "--sheet", sheet / "below", code=1)
     assert "1 capture, 2010-01-01" in unwritten.out and "Not a directory" in unwritten.err
+    nwx("takedown", f"{SECRET}*", "--purge")
+    again = nwx("takedown", f"{SECRET}*", "--purge", "--sheet", sheet)
+    assert "the archive has no more such captures; the rule" in again.out
+    text = sheet.read_text(encoding="utf-8")
+    assert f"**What**: {SECRET}*: 1 purged in an earlier run\n" in text
+    assert "**Where**: default\n- **Files**: a.warc.gz\n" in text
+    assert "it showed 0 of 1\n" in text
     shown = nwx("takedown", "http://nowhere.example/")
     assert "the archive has no such captures; the rule" in shown.out
 

@@ -81,10 +81,11 @@ def _words(done: "Takedown") -> str:
     if report is None:
         lines[0] += f"; `nwx access remove {rule.id}` reverts it"
     files = clean(", ".join(taken.files[:_FILES_SHOWN])) + (", …" if more_files else "")
+    further = " more" if report and report.records else ""
     lines.append(
         f"{taken.words()}, in {files}"
         if taken.captures
-        else f"the archive has no such captures{reading}; the rule excludes later ones"
+        else f"the archive has no{further} such captures{reading}; the rule excludes later ones"
     )
     if taken.shown:
         lines.append(f"readers still see {counted(taken.shown, 'capture')}: other rules allow them")
