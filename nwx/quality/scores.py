@@ -32,7 +32,7 @@ from nwx.model import Capture, Document, IndexName
 from nwx.values.records import copied, csv_lines, json_array
 from nwx.values.timestamps import date_bound, to_timestamp
 from nwx.values.urlkeys import urlkey, with_scheme
-from nwx.values.urls import host_parts
+from nwx.values.urls import host_parts, site_parts
 
 __all__ = ["Fault", "PlaybackScore", "QualityOrder", "QualityTotals", "Review", "ReviewVerdict"]
 _AT_ONCE = 200
@@ -74,11 +74,11 @@ def of_site(site: str, host: str = "") -> QualityFilter:
     """Return the filter for pages of a registered domain with its subdomains, or of a host.
 
     `host` limits the pages to this host. Names may have capitals, non-ASCII letters and a final
-    dot.
+    dot; a URL names its host.
     """
-    parts = host_parts(site)
+    parts = site_parts(site)
     is_domain = bool(parts.host) and parts.domain == parts.host
-    only = host or ("" if is_domain else site)
+    only = host or ("" if is_domain else parts.host or site)
     named = host_parts(only).host or only  # an invalid host matches nothing
     return QualityFilter(host=named, domain=parts.domain if is_domain else "")
 

@@ -109,9 +109,14 @@ def host_parts(host: str) -> UrlParts:
     return UrlParts(host, suffixes.privatesuffix(host) or host, suffixes.publicsuffix(host) or "")
 
 
+def site_parts(site: str) -> UrlParts:
+    """Return the parts of a site's host; a URL names its host."""
+    return url_parts(site) if "://" in site else host_parts(site)
+
+
 def host_of_site(site: str) -> str:
     """Return a site as a host in normal form without `www.`, as urlkeys have it."""
-    return host_parts(site).host.removeprefix("www.")
+    return site_parts(site).host.removeprefix("www.")
 
 
 def is_of_site(host: str, site: str) -> bool:

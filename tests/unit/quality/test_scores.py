@@ -46,6 +46,7 @@ def test_a_domain_has_all_its_hosts(site: str, found: QualityFilter) -> None:
 
 
 def test_a_host_is_named_alone_or_within_a_domain() -> None:
+    assert of_site("http://www.example.org/a") == QualityFilter(host="www.example.org")
     assert of_site("", "WWW.Example.org") == QualityFilter(host="www.example.org")
     found = of_site("example.org", "www.example.org")
     assert found == QualityFilter(host="www.example.org", domain="example.org")

@@ -85,6 +85,7 @@ def test_nonsense_for_a_host_has_no_domain(host: str) -> None:
 
 def test_a_site_is_known_without_www_and_in_any_spelling() -> None:
     assert host_of_site("WWW.Exämple.org.") == host_of_site("exämple.org") == "xn--exmple-cua.org"
+    assert host_of_site("http://www.example.org/a?b") == "example.org"
 
 
 @pytest.mark.parametrize(
