@@ -76,6 +76,8 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         )
         self.urls = HiddenUrls(engine, decisions)
         self._stores: dict[IndexName, EntryStore] = {}
+        self._counting = threading.Lock()
+        self._counted: tuple[object, dict[IndexName, IndexStats]] | None = None
         self.address = engine.address
         self.traits = engine.traits
 
@@ -208,8 +210,17 @@ class RestrictedEngine(RestrictedCaptures, RestrictedDocuments, Engine):
         return RestrictedCrawlQueue(self._engine, self.urls)
 
     def stats(self) -> dict[IndexName, IndexStats]:
-        """Return the number of visible entries by index; bytes would reveal hidden entries."""
-        return {index: IndexStats(self.count(index), None) for index in self._engine.stats()}
+        """Return the number of visible entries by index; bytes would reveal hidden entries.
+
+        Some are counted one by one, so the numbers are cached until an index changes.
+        """
+        with self._counting:
+            whole = self._engine.stats()
+            stamp = whole, self._engine.capture_mark(), self.hidden_key
+            if self._counted is None or self._counted[0] != stamp:
+                found = {index: IndexStats(self.count(index), None) for index in whole}
+                self._counted = stamp, found
+            return dict(self._counted[1])
 
     @cached_property
     def _inlinks(self) -> RestrictedInlinkIndex:

@@ -99,6 +99,24 @@ def test_totals_follow_new_scores(whole: Engine) -> None:
     assert found.totals() == QualityTotals()
 
 
+def test_entries_are_counted_again_only_after_a_change(
+    whole: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, counts = RestrictedEngine(whole, hiding()), list[IndexName]()
+    count = RestrictedEngine.count
+
+    def noted(self: RestrictedEngine, index: IndexName) -> int:
+        counts.append(index)
+        return count(self, index)
+
+    monkeypatch.setattr(RestrictedEngine, "count", noted)
+    for _ in range(2):
+        assert shown.stats()[IndexName.QUALITY].entries == 2
+        assert counts == list(whole.stats())
+    whole.quality_index().remove([SCORES[0].id])
+    assert shown.stats()[IndexName.QUALITY].entries == 1
+
+
 def test_a_rule_about_a_payload_hides_the_score_of_its_capture(whole: Engine) -> None:
     digest = PAGES[f"{SHOWN}2"].capture.digest
     found = RestrictedEngine(whole, hiding(scope=Scope(digest=digest))).quality_index()
