@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from nwx.access.restricted_engine import restricted_to
 from nwx.bulk.progress import ShowProgress, WorkProgress, batches, no_progress
 from nwx.engine.access.access_index import noted_purge, rule_entry
-from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope
+from nwx.engine.access.rules import EVERYBODY, AccessRule, Scope, viewer_named_by
 from nwx.engine.base import Engine, open_engine
 from nwx.engine.indices.quality_index import review_index
 from nwx.keys import capture_key, document_id, document_key
@@ -261,8 +261,9 @@ _COUNTED_AT_ONCE = 1_000
 class TakenCaptures:
     """Number, dates and places of the captures that a rule excludes.
 
-    `shown` counts those that a reader still saw when this was counted, 0 unless other rules allow
-    them.
+    `files` are names of archive files. `shown` counts those that a reader still saw when this was
+    counted, 0 unless other rules allow them. `named` are the rules that let the viewers they name
+    see some.
     """
 
     captures: int = 0
@@ -271,6 +272,7 @@ class TakenCaptures:
     collections: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     shown: int = 0
+    named: tuple[str, ...] = ()
 
     def words(self) -> str:
         """Return number and dates in words; "" without captures."""
@@ -284,17 +286,22 @@ class TakenCaptures:
 def taken_captures(engine: Engine, rule: AccessRule, progress: ShowProgress) -> TakenCaptures:
     """Return the captures that a stored rule excludes, and how many readers still see."""
     found, dates, places = 0, ("", ""), set()
-    scope = replace(rule, purged=True)
+    scope, rules = replace(rule, purged=True), engine.access_index().rules()
+    viewers = {
+        one.id: rules.for_viewer(viewer_named_by(one)) for one in rules.rules if one.names_viewers
+    }
+    named = set[str]()
     for one in ScopeCaptures(engine, scope).captures():
         found += 1
         dates = (min(dates[0] or one.timestamp, one.timestamp), max(dates[1], one.timestamp))
         places.add((one.collection, one.source_file))
+        named |= {id for id in viewers.keys() - named if not viewers[id].hides(one)}
         if found % _COUNTED_AT_ONCE == 0:
             progress(WorkProgress("counting", found, 0))
     readers = ScopeCaptures(restricted_to(engine, EVERYBODY), scope)
     shown = sum(1 for _ in readers.captures()) if found else 0
-    collections = tuple(sorted({collection for collection, _ in places}))
-    return TakenCaptures(found, *dates, collections, tuple(sorted(n for _, n in places)), shown)
+    collections, files = (tuple(sorted({one[n] for one in places})) for n in range(2))
+    return TakenCaptures(found, *dates, collections, files, shown, tuple(sorted(named)))
 
 
 def takedown_sheet(
@@ -314,6 +321,8 @@ def takedown_sheet(
         f"on {now} the archive was asked for these captures as a reader without rights:"
         f" it showed {taken.shown:,} of {taken.captures + earlier:,}"
     )
+    if taken.named:
+        verified += f"; viewers named by the rules {', '.join(taken.named)} still see some"
     rows = (
         (
             "What",

@@ -69,6 +69,20 @@ def test_a_sheet_for_the_owner_says_what_where_and_how_it_was_verified(
     assert "the archive has no such captures; the rule" in shown.out
 
 
+def test_viewers_named_by_other_rules_are_told(nwx: Nwx, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        nwx("import", write_warc(tmp_path / "a.warc.gz", PAGES), "--collection", name)
+    room = ("local", SECRET, "--address", "10.0.0.0/8", "--reason", "room", "--json")
+    told = nwx("access", "add", *room).json
+    nwx("access", "add", "allow", OTHER, "--user", "bob", "--reason", "own")
+    sheet = tmp_path / "sheet.md"
+    shown = nwx("takedown", SECRET, "--sheet", sheet).out
+    assert f"still see some: `nwx access remove {told['id']}`" in shown
+    assert ", in a.warc.gz\n" in shown
+    assert f"viewers named by the rules {told['id']} still see some" in sheet.read_text("utf-8")
+    assert "still see" not in nwx("takedown", SECRET, "--purge").out
+
+
 def test_the_whole_archive_cannot_be_taken_down(nwx: Nwx) -> None:
     nwx("access", "add", "block", "http://example.org/", "--reason", "r")  # makes an archive
     assert "all captures cannot be taken down" in nwx("takedown", "*", "--purge", code=2).err

@@ -89,6 +89,11 @@ def _words(done: "Takedown") -> str:
     )
     if taken.shown:
         lines.append(f"readers still see {counted(taken.shown, 'capture')}: other rules allow them")
+    if taken.named and report is None:
+        named = " ".join(taken.named)
+        lines.append(
+            f"viewers named by rules still see some: `nwx access remove {named}` ends this"
+        )
     if report is None:
         return "\n".join(lines)
     removed = (

@@ -130,6 +130,12 @@ class AccessRule:
         return bool(self.addresses or self.users)
 
 
+def viewer_named_by(rule: AccessRule) -> Viewer:
+    """Return one of the viewers that a rule names."""
+    address = rule.addresses[0].partition("/")[0] if rule.addresses else ""
+    return Viewer(address, rule.users[0] if rule.users else "")
+
+
 def rule_id(rule: AccessRule) -> str:
     """Return the id of a rule: 12 hex digits, the same for the same action, scope and viewers."""
     scope = replace(rule.scope, url="")
