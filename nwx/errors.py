@@ -321,6 +321,8 @@ def system_reason(error: BaseException) -> object:
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
         if isinstance(cause, OSError):
             first = cause
+    if isinstance(first, FileNotFoundError) and not first.strerror:
+        return "No such file or directory"  # the error of fsspec has only the address
     return first.strerror or str(first) or error
 
 

@@ -194,6 +194,8 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise _unwritable(path, error) from error
         raise SourceError.translated(
             "%(path)s cannot be written: %(reason)s; make room, or name another folder "
             "for temporary files",

@@ -78,7 +78,7 @@ def import_file(
         options.collection, source.name, task.path, source.size, "", requires=source.requires
     )
     try:
-        contents = _contents(source, grown)
+        contents = _contents(source, entry, grown)
     except SourceError as error:
         yield from _unreadable(new, str(error), is_new=entry is None)
         return
@@ -97,14 +97,16 @@ def import_file(
 
 def _may_have_grown(source: ArchiveSource, entry: SourceFile) -> bool:
     """Return whether a file that was not read to its end is larger than at its last import."""
-    known = entry.size and entry.checksum and not entry.finished and not source.member
+    known = entry.size and "-" in entry.checksum and not entry.finished and not source.member
     return bool(known) and (source.size or 0) > (entry.size or 0)
 
 
-def _contents(source: ArchiveSource, grown: SourceFile | None) -> Contents:
+def _contents(
+    source: ArchiveSource, entry: SourceFile | None, grown: SourceFile | None
+) -> Contents:
     """Return the checksum of a file, "" if a grown file no longer begins with its old content."""
     if grown is None:
-        return contents_of(source)
+        return contents_of(source, entry.checksum if entry else "")
     return Contents(checksum_of_grown(source, grown.checksum) or "")
 
 

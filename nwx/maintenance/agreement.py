@@ -52,11 +52,12 @@ def check_records(engine: Engine, progress: ShowProgress) -> Iterator[RecordProb
 
 
 def _file_problems(file: SourceFile, held: Mapping[int, Capture]) -> Iterator[RecordProblem]:
-    errors, remaining = [], dict(held)
+    errors, remaining, late = [], dict(held), 0
     for item in ArchiveReader(stored_source(file), file.collection):
         if isinstance(item, ReadError):
             errors.append(item)
             continue
+        late += file.size is not None and item.capture.source_file_offset >= file.size
         capture = remaining.pop(item.capture.source_file_offset, None)
         if capture and (different := ", another ".join(_differences(capture, item.capture))):
             id = capture_id(file.collection, file.name, capture.source_file_offset)
@@ -68,6 +69,8 @@ def _file_problems(file: SourceFile, held: Mapping[int, Capture]) -> Iterator[Re
     elif remaining:
         places = ", ".join(map(str, list(remaining)[:3]))
         yield id, f"{file.path} has no capture at {places}: {len(remaining)} are missing"
+    if late:
+        yield id, f"{file.path} has captures appended after its import: {late}"
 
 
 def _differences(held: Capture, read: Capture) -> Iterator[str]:

@@ -37,6 +37,7 @@ from nwx.model import STANDARD_INPUT
 from nwx.zipnum import ClusterBuildOptions
 from nwx.zipnum.publication import (
     SPLITS,
+    emptied_folder_removed,
     finished_work,
     note_finished,
     publish,
@@ -216,14 +217,13 @@ def build_cluster(
     damage in damaged files are used; if no line is readable, nothing is written. Raises UsageError
     if a cluster already exists, SourceError if files cannot be opened or written.
     """
-    is_new = not folder.exists()
     plan = plan_of(sources, options, resources)
     if found := recover(folder) or finished_work(folder, plan):
         return record_from_json(ClusterBuildReport, found)
     if any(folder.glob("*.idx")):
         raise UsageError(f"{folder} already has a cluster; merge into it, or name another folder")
     report = ClusterBuildReport()
-    with work_folder(folder, plan) as work:
+    with emptied_folder_removed(folder), work_folder(folder, plan) as work:
         with Workers(work, sources, resources, progress) as workers:
             runs = workers.sorted_runs(report)
             if runs or not report.is_fruitless:
@@ -231,8 +231,6 @@ def build_cluster(
         if report.shards:
             _publish(folder, work, options, report)
             note_finished(folder, plan, record_json(report))
-    if is_new and not report.shards:
-        folder.rmdir()
     return report
 
 

@@ -77,7 +77,7 @@ def merge_lines(
     recover(place if place.is_dir() else place.parent)
     index = index_file(place)
     found = index.stat()
-    plan = plan_of(sources, ClusterBuildOptions(lines_a_block=lines_a_block or 0), resources)
+    plan = plan_of(sources, ClusterBuildOptions(), resources) | {"lines": lines_a_block}
     plan["index"] = [index.name, found.st_size, found.st_mtime_ns]
     report = MergeReport()
     with work_folder(index.parent, plan) as work, open_cluster(index) as cluster:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -42,18 +42,34 @@ Locations = dict[str, tuple[str, ...]]
 def work_folder(folder: Path, plan: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the work folder of a cluster, with the files of a killed attempt of the same plan.
 
-    It is removed on success and on UsageError. Raises SourceError if another process works on this
-    cluster.
+    It is removed on success, on UsageError, and if an error left nothing to continue. Raises
+    SourceError if another process works on this cluster.
     """
     with _locked(folder) as work:
         with writing(work):
             _begin(work, json.dumps(plan, indent=1))
         try:
             yield work
-        except UsageError:
-            shutil.rmtree(work)
+        except Exception as error:
+            if isinstance(error, UsageError) or {one.name for one in work.iterdir()} <= {
+                _LOCK,
+                _PLAN,
+            }:
+                shutil.rmtree(work)
             raise
         shutil.rmtree(work)
+
+
+@contextmanager
+def emptied_folder_removed(folder: Path) -> Iterator[None]:
+    """Remove a folder at the end if it did not exist before and is empty."""
+    is_new = not folder.exists()
+    try:
+        yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
 
 
 def recover(folder: Path) -> dict[str, Any] | None:
@@ -225,16 +241,17 @@ def to_wacz_form(cluster: Cluster, folder: Path) -> Converted:
     data, index = folder / WACZ_DATA, folder / WACZ_INDEX
     if data.exists() or index.exists():
         raise UsageError(f"{folder} already has an index; name another folder")
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     blocks = offset = 0
-    with whole_file(index) as lines, whole_file(data) as stream:
-        lines.write(format_meta(data.name))
-        for block in cluster.blocks():
-            stored = cluster.read(block)
-            lines.write(format_wacz_line(_placed(block, offset, stored)))
-            offset += stream.write(stored)
-            blocks += 1
+    with emptied_folder_removed(folder):
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(index) as lines, whole_file(data) as stream:
+            lines.write(format_meta(data.name))
+            for block in cluster.blocks():
+                stored = cluster.read(block)
+                lines.write(format_wacz_line(_placed(block, offset, stored)))
+                offset += stream.write(stored)
+                blocks += 1
     return Converted(blocks, offset)
 
 

@@ -61,6 +61,7 @@ def test_the_reason_of_a_failed_connection_is_what_the_system_says() -> None:
         requests.get("http://127.0.0.1:9/", timeout=5)
     assert system_reason(failed.value) == "Connection refused"
     assert str(system_reason(OSError("a text"))) == "a text"
+    assert system_reason(FileNotFoundError("http://a.example/")) == "No such file or directory"
 
 
 def test_another_error_that_was_handled_is_no_reason_of_the_system() -> None:

@@ -104,3 +104,12 @@ def test_wrong_use_is_told(archive: Path, tmp_path: Path) -> None:
     assert "has no URLs" in ask(archive, out, "--urls", tmp_path / "empty", code=2).err
     assert "20x0" in ask(archive, out, "--from", "20x0", code=2).err
     assert not out.exists()
+
+
+def test_a_name_by_which_no_reader_would_know_a_wacz_is_refused(
+    archive: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    ran = ask(archive, tmp_path / "notes.txt", code=2)
+    assert "notes.txt does not end in .wacz" in ran.err
+    assert (tmp_path / "notes.txt").read_text() == "notes"

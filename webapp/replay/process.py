@@ -28,6 +28,7 @@ from cachetools import TTLCache
 
 from nwx.access.user_options import UserOptions
 from nwx.bulk.resources import temporary_folder
+from nwx.bulk.whole_files import writing
 from nwx.engine.base import Engine
 from nwx.errors import NwxError, system_reason
 from nwx.model import SourceFile
@@ -101,13 +102,14 @@ class PathIndex:
         return place is None or not (place.startswith(_ADDRESSES) or Path(place).exists())
 
     def refresh(self) -> None:
-        """Rewrite the index atomically."""
+        """Rewrite the index atomically; raises SourceError if that fails."""
         files = self._engine.files()
         self._places = {(file.collection, file.name): file.path for file in files}
         # Several processes may write it at once.
         fresh = self._path.with_suffix(f".{os.getpid()}.new")
-        fresh.write_bytes(b"".join(sorted(path_line(file) for file in files)))
-        fresh.replace(self._path)
+        with writing(self._path):
+            fresh.write_bytes(b"".join(sorted(path_line(file) for file in files)))
+            fresh.replace(self._path)
 
 
 def path_line(file: SourceFile) -> bytes:

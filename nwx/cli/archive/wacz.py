@@ -78,6 +78,8 @@ def command(
     """
     from nwx.exports import PackOptions, WaczSelection
 
+    if out.suffix.lower() != ".wacz" and (out.is_file() or not out.exists()):
+        raise UsageError(f"{out} does not end in .wacz, by which readers know a WACZ file")
     if limit and not query:
         raise UsageError("--limit needs a QUERY, such as '*'")
     selection = WaczSelection(

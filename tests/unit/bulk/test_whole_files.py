@@ -1,5 +1,6 @@
 """Files appear atomically, and steps of work are done once."""
 
+import errno
 import fcntl
 import io
 import os
@@ -283,3 +284,10 @@ def test_standard_input_that_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SourceError, match="closed; pipe"):
         standard_input()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+def test_only_a_full_disk_is_said_to_need_room(tmp_path: Path, number: int) -> None:
+    with pytest.raises(SourceError) as failed, writing(tmp_path):
+        raise OSError(number, os.strerror(number))
+    assert ("make room" in str(failed.value)) == (number == errno.ENOSPC)

@@ -330,3 +330,10 @@ def test_outlinks_without_captures_are_handed_over_in_parts(tmp_path: Path) -> N
     counts = [sum(len(late.recorded.outlinks) for late in part.late) for part in parts]
     assert sum(counts) == 60 * 9_000
     assert max(counts) <= 250_000
+
+
+def test_a_larger_file_is_another_if_only_the_ends_of_an_address_are_known(tmp_path: Path) -> None:
+    path = write_warc(tmp_path / "a.warc.gz", [FIRST])
+    entry = SourceFile("default", path.name, "http://a.example/a.warc.gz", 10, "10~00000000")
+    parts, verdict = read(path, entry=entry)
+    assert (parts, verdict.outcome) == ([], Outcome.REFUSED)

@@ -96,3 +96,10 @@ def rewritten(folder: Path) -> None:
     records = [gzip.compress(one, 6, mtime=0) for one in SHOWN]
     other = resource(HOME, "2010-01-01T00:00:00Z", b"other", "text/html")
     path.write_bytes(gzip.compress(other) + path.read_bytes()[len(records[0]) :])
+
+
+def appended(folder: Path) -> None:
+    """Append the record of another page."""
+    record = resource(f"{HOME}late", "2015-01-01T00:00:00Z", b"late", "text/html")
+    with (folder / "quarry.warc.gz").open("ab") as file:
+        file.write(gzip.compress(record))

@@ -24,6 +24,7 @@ from tests.conformance.archive import dates_of
 from tests.conformance.planted import HOME, SHOWN, Archive, fill, resource
 from tests.unit.maintenance.damages import (
     Damaging,
+    appended,
     flipped,
     foreign,
     in_database,
@@ -265,6 +266,7 @@ RECORDS: dict[str, tuple[Damaging, str]] = {
     "a file cut": (truncated("quarry.warc.gz"), "quarry.warc.gz has .* errors now"),
     "a file missing": (missing("more.warc.gz"), "more.warc.gz .*put the file back"),
     "a file of another": (foreign("quarry.warc.gz", "more*"), "quarry.warc.gz has no capture"),
+    "a file longer": (appended, "quarry.warc.gz has captures appended .* import: 1\n"),
 }
 
 

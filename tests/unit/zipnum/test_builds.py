@@ -185,6 +185,12 @@ def test_damaged_input_is_told_and_the_rest_is_built(tmp_path: Path, inputs: lis
     assert report.lines == len(found) >= len(LINES) - 500
 
 
+def test_missing_input_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"missing\.cdxj cannot be opened"):
+        build_from(tmp_path / "out", tmp_path / "missing.cdxj")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("content", [b"garbage\n", b"garbage\nmore\n", b"\x1f\x8b\x08garbage"])
 def test_input_without_one_line_builds_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "in.cdxj").write_bytes(content)

@@ -84,3 +84,12 @@ def test_blocks_are_copied_as_they_are(tmp_path: Path, form: str) -> None:
     assert done.blocks == 3
     data = next((tmp_path / "out").glob("*.gz"))
     assert data.stat().st_size == done.bytes
+
+
+def test_a_failed_conversion_for_a_wacz_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with open_cluster(write_cluster(tmp_path / "in", LINES)) as cluster:
+        (tmp_path / "in" / "cdx-00000.gz").unlink()
+        with pytest.raises(SourceError):
+            to_wacz_form(cluster, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

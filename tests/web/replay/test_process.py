@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.base import Engine
+from nwx.errors import SourceError
 from nwx.model import SourceFile
 from tests.web.replay.played_records import OPENER, ORIGINAL, fetch
 from webapp import create_app
@@ -191,3 +192,10 @@ def _wait_until_nobody_answers(address: str) -> None:
             return
         time.sleep(0.1)
     pytest.fail(f"{address} still answers")
+
+
+def test_an_index_that_cannot_be_written_is_an_error_of_the_source(
+    archive: tuple[Engine, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(SourceError, match="cannot be written: No such file or directory"):
+        PathIndex(archive[0], tmp_path / "removed" / "paths.txt")
