@@ -188,12 +188,12 @@ DateOption = str | int | date
 
 
 def date_text(value: DateOption) -> str:
-    """Return a date as text for `date_span`."""
+    """Return a date as text for `date_span`, which refuses dates that UTC cannot express."""
     if isinstance(value, datetime):
         try:
             return to_timestamp(value)
-        except (ValueError, OverflowError) as error:  # NaT of pandas; a date before year 1 in UTC
-            raise UsageError(f"{value!r} is not a date in UTC of the years 1 to 9999") from error
+        except (ValueError, OverflowError):  # NaT of pandas; a date before year 1 in UTC
+            return str(value)
     return f"{value.year:04}{value:%m%d}" if isinstance(value, date) else str(value)
 
 

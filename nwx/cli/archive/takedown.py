@@ -1,5 +1,6 @@
 """nwx takedown"""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,29 +74,30 @@ def command(
 
 
 def _words(done: "Takedown") -> str:
+    return "\n".join((*_taken_words(done), *(_purged_words(done.purge) if done.purge else ())))
+
+
+def _taken_words(done: "Takedown") -> Iterator[str]:
     rule, taken, report = done.rule, done.taken, done.purge
     is_host = rule.scope.prefix and not {"/", ","}.intersection(rule.scope.url)
     reading = " (it was read as a host; `nwx files` lists the files)" if is_host else ""
     more_files = len(taken.files) > _FILES_SHOWN
-    lines = [f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded"]
-    if report is None:
-        lines[0] += f"; `nwx access remove {rule.id}` reverts it"
+    reverting = "" if report else f"; `nwx access remove {rule.id}` reverts it"
+    yield f"rule {rule.id}: the captures of {clean(rule.scope.url)} are excluded{reverting}"
     files = clean(", ".join(taken.files[:_FILES_SHOWN])) + (", …" if more_files else "")
     further = " more" if report and report.records else ""
-    lines.append(
-        f"{taken.words()}, in {files}"
-        if taken.captures
-        else f"the archive has no{further} such captures{reading}; the rule excludes later ones"
-    )
+    if taken.captures:
+        yield f"{taken.words()}, in {files}"
+    else:
+        yield f"the archive has no{further} such captures{reading}; the rule excludes later ones"
     if taken.shown:
-        lines.append(f"readers still see {counted(taken.shown, 'capture')}: other rules allow them")
+        yield f"readers still see {counted(taken.shown, 'capture')}: other rules allow them"
     if taken.named and report is None:
         named = " ".join(taken.named)
-        lines.append(
-            f"viewers named by rules still see some: `nwx access remove {named}` ends this"
-        )
-    if report is None:
-        return "\n".join(lines)
+        yield f"viewers named by rules still see some: `nwx access remove {named}` ends this"
+
+
+def _purged_words(report: "PurgeReport") -> Iterator[str]:
     removed = (
         (report.captures, "capture"),
         (report.documents, "document"),
@@ -107,18 +109,17 @@ def _words(done: "Takedown") -> str:
         (report.specifications, "crawl specification changed"),
     )
     words = [counted(number, noun) for number, noun in removed if number]
-    lines.append(f"purged: {', '.join(words) or 'nothing (more)'} in {report.seconds:.1f} s")
+    yield f"purged: {', '.join(words) or 'nothing (more)'} in {report.seconds:.1f} s"
     if report.moved:
         moved = counted(report.moved, "document")
-        lines.append(f"{moved} kept: the same text was captured elsewhere, and is shown from there")
+        yield f"{moved} kept: the same text was captured elsewhere, and is shown from there"
     if report.rebuilt:
-        lines.append(f"rebuilt: {', '.join(report.rebuilt)}")
+        yield f"rebuilt: {', '.join(report.rebuilt)}"
     if report.records:
-        lines.append(f"{counted(len(report.records), 'record')} of archive files still contain it:")
-        lines += [f"  {_place(one)}" for one in report.records[:_RECORDS_SHOWN]]
+        yield f"{counted(len(report.records), 'record')} of archive files still contain it:"
+        yield from (f"  {_place(one)}" for one in report.records[:_RECORDS_SHOWN])
         if (more := len(report.records) - _RECORDS_SHOWN) > 0:
-            lines.append(f"  … and {more:,} more; --json lists them")
-    return "\n".join(lines)
+            yield f"  … and {more:,} more; --json lists them"
 
 
 def _place(record: "RecordPlace") -> str:
