@@ -262,6 +262,7 @@ class _Depth(FixedValues):
     spans = True
 
     _counted = re.compile(r"([0-9]{1,4})\+")
+    _deep = re.compile("[1-9][0-9]+")
 
     def of_value(self, value: str | None) -> str:
         if not value:
@@ -289,7 +290,7 @@ class _Depth(FixedValues):
         return AnyOf((*found, Unset("hops")) if UNKNOWN in values else tuple(found))
 
     def parse(self, text: str) -> tuple[str, ...]:
-        deep = text.isascii() and text.isdigit() and text not in self.values
+        deep = self._deep.fullmatch(text) and text not in self.values
         return (self.values[_MAX_DEPTH],) if deep else super().parse(text)
 
 

@@ -49,8 +49,7 @@ class ArchiveLinks:
         table = self._index.table()
         if table is None:
             raise NotBuiltError.translated(
-                "the links of %(address)s are not inverted yet; run `nwx invert-links` first",
-                address=engine.address,
+                "the links of this archive are not inverted yet; run `nwx invert-links` first"
             )
         self.table = table
 

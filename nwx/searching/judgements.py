@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from nwx.bulk.progress import batches
 from nwx.engine.indices.entry_store import EntryStore
-from nwx.errors import SourceError, UrlError, UsageError
+from nwx.errors import InsteadOf, SourceError, UrlError, UsageError
 from nwx.query.parser import parse_query
 from nwx.query.rankings import BUILT_IN, Ranking, ranking_of
 from nwx.values.timestamps import to_timestamp
@@ -160,7 +161,7 @@ def read_judgements(path: Path) -> list[Judgement]:
     In qrels (`TOPIC 0 URL GRADE`) the topic is the query, with `+` for spaces.
     """
     with (
-        SourceError.instead_of(OSError, f"{path} cannot be read"),
+        _unreadable(path),
         path.open(encoding="utf-8-sig", errors="replace", newline="") as stream,
     ):
         first = stream.readline()
@@ -179,6 +180,10 @@ def read_judgements(path: Path) -> list[Judgement]:
         raise UsageError(f"{path}: {error}; a grade is a number from 0 to 3") from error
 
 
+def _unreadable(path: Path) -> InsteadOf:
+    return SourceError.instead_of((OSError, csv.Error), f"{path} cannot be read")
+
+
 def _trec_row(parts: list[str]) -> tuple[str, str, str, str]:
     try:
         name, _, url, grade = parts
@@ -190,9 +195,10 @@ def _trec_row(parts: list[str]) -> tuple[str, str, str, str]:
 
 def read_queries(path: Path) -> list[str]:
     """Return the queries in a file: its CSV column `query`, or else its lines."""
-    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    if lines and "query" in next(csv.reader(lines[:1])):
-        return [one["query"] or "" for one in csv.DictReader(lines)]
+    with _unreadable(path):
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        if lines and "query" in next(csv.reader(lines[:1])):
+            return [one["query"] or "" for one in csv.DictReader(lines)]
     return [line for line in lines if line.strip()]
 
 
@@ -222,13 +228,18 @@ def run_lines(name: str, results: Mapping[str, Collection[str]]) -> Iterator[str
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
-    """Return the results of a TREC run by query, highest score first."""
+    """Return the results of a TREC run by query, highest score first.
+
+    Equal scores are in descending order of URL, as in trec_eval.
+    """
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             name, _, url, _, score, _ = line.split()
-            found[topic_query(name)].append((-float(score), url))
+            found[topic_query(name)].append((float(score), url))
+            if math.isnan(float(score)):
+                raise ValueError("a score is not a number")
         except ValueError as error:
             message = f"{path}: {line[:80]!r} is not a line of a run: TOPIC Q0 URL RANK SCORE TAG"
             raise UsageError(message) from error
-    return {query: [url for _, url in sorted(some)] for query, some in found.items()}
+    return {query: [url for _, url in sorted(some, reverse=True)] for query, some in found.items()}

@@ -113,12 +113,7 @@ def _known(error: NwxError) -> Response:
     heading = str(_BUSY_HEADING) if isinstance(error, _BUSY) else ""
     if isinstance(error, WithheldError):
         heading = str(_HEADINGS[451])
-    message = error_text(error)
-    if isinstance(error, NotBuiltError):  # its message has a local path
-        message = gettext("the links of this archive were never inverted")
-        if request.path.startswith("/api/"):
-            message += "; run nwx invert-links"
-    return error_answer(status_of(error), message, heading, **details)
+    return error_answer(status_of(error), error_text(error), heading, **details)
 
 
 _MESSAGES = {

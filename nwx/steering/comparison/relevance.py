@@ -133,9 +133,10 @@ def read_judged_pages(path: Path) -> dict[str, bool]:
     read or has an invalid line.
     """
     found: dict[str, bool] = {}
-    with SourceError.instead_of(OSError, f"{path} cannot be read"):
+    with SourceError.instead_of((OSError, csv.Error), f"{path} cannot be read"):
         lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    for number, words in _judged_words(lines):
+        judged = list(_judged_words(lines))
+    for number, words in judged:
         if not words or words[0].startswith("#"):
             continue
         if len(words) != _JUDGED_WORDS or not words[1].isdecimal():

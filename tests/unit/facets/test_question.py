@@ -61,6 +61,7 @@ def test_conditions(text: str, condition: FacetCondition) -> None:
         "depth=10..9",
         "status=200",
         "depth=-1",
+        "depth=05",
     ],
 )
 def test_what_is_no_condition(text: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nwx.engine.embedded import EmbeddedEngine
-from nwx.errors import UsageError
+from nwx.errors import SourceError, UsageError
 from nwx.model import IndexName
 from nwx.searching.judgements import (
     Judgement,
@@ -52,9 +52,24 @@ def test_runs_are_written_and_read(tmp_path: Path) -> None:
     results = {"two words": ["b", "a"], "x": ["c"]}
     (tmp_path / "run").write_text("\n".join(run_lines("default", results)))
     assert read_run(tmp_path / "run") == results
-    (tmp_path / "wrong").write_text("x Q0 a 1 best me\n")
-    with pytest.raises(UsageError, match="not a line of a run"):
-        read_run(tmp_path / "wrong")
+    for score in ("best", "nan"):
+        (tmp_path / "wrong").write_text(f"x Q0 a 1 {score} me\n")
+        with pytest.raises(UsageError, match="not a line of a run"):
+            read_run(tmp_path / "wrong")
+
+
+def test_equal_scores_of_a_run_are_ordered_as_in_trec_eval(tmp_path: Path) -> None:
+    scores = {"a": 1, "c": 1, "d": 2, "b": 1}
+    lines = (f"x Q0 {url} 1 {score} me\n" for url, score in scores.items())
+    (tmp_path / "run").write_text("".join(lines))
+    assert read_run(tmp_path / "run") == {"x": ["d", "c", "b", "a"]}
+
+
+def test_a_csv_file_with_an_open_quotation_mark_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "wrong").write_text('query,url,grade\n"' + "x" * 200_000)
+    for read in (read_judgements, read_queries):
+        with pytest.raises(SourceError, match="field larger than field limit"):
+            read(tmp_path / "wrong")
 
 
 def test_queries_are_lines_or_a_column(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ def test_another_line_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "judged.txt").write_text(f"http://b.org/ 1\n{line}\n")
     with pytest.raises(SourceError, match=r"judged.txt, line 2"):
         read_judged_pages(tmp_path / "judged.txt")
+    (tmp_path / "judged.csv").write_text('url,grade\n"' + "x" * 200_000)
+    with pytest.raises(SourceError, match="field larger than field limit"):
+        read_judged_pages(tmp_path / "judged.csv")
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
