@@ -203,7 +203,7 @@ def tune(search: RankedSearch, qrels: Qrels, base: Ranking = DEFAULT, measure: s
     useful = {query: grades for query, grades in qrels.items() if any(grades.values())}
     if len(useful) < _FEWEST:
         raise UsageError(
-            f"{len(useful)} queries have a relevant URL; tuning needs {_FEWEST} or more"
+            f"tuning needs {_FEWEST} queries with a relevant URL or more; there are {len(useful)}"
         )
     held = set(filter(is_held_out, useful))
     train = {query: grades for query, grades in useful.items() if query not in held}
