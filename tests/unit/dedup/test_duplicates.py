@@ -386,7 +386,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
 
 def test_a_missing_folder_for_temporary_files_is_an_error(tmp_path: Path) -> None:
     source = _write(tmp_path, _line("2015", A))
-    with pytest.raises(SourceError, match="name another folder"):
+    with pytest.raises(SourceError, match="none cannot be written: No such file"):
         _found(source, resources=Resources(folder=tmp_path / "none"))
 
 
