@@ -287,15 +287,18 @@ def taken_captures(engine: Engine, rule: AccessRule, progress: ShowProgress) -> 
     """Return the captures that a stored rule excludes, and how many readers still see."""
     found, dates, places = 0, ("", ""), set()
     scope, rules = replace(rule, purged=True), engine.access_index().rules()
-    viewers = {
-        one.id: rules.for_viewer(viewer_named_by(one)) for one in rules.rules if one.names_viewers
-    }
-    named = set[str]()
+    viewers = {viewer_named_by(one) for one in rules.rules if one.names_viewers}
+    views, named = list(map(rules.for_viewer, viewers)), set[str]()
     for one in ScopeCaptures(engine, scope).captures():
         found += 1
         dates = (min(dates[0] or one.timestamp, one.timestamp), max(dates[1], one.timestamp))
         places.add((one.collection, one.source_file))
-        named |= {id for id in viewers.keys() - named if not viewers[id].hides(one)}
+        decided = (view.decide(one) for view in views)
+        named |= {
+            told.rule.id
+            for told in decided
+            if told.rule and told.rule.names_viewers and not told.is_hidden
+        }
         if found % _COUNTED_AT_ONCE == 0:
             progress(WorkProgress("counting", found, 0))
     readers = ScopeCaptures(restricted_to(engine, EVERYBODY), scope)
