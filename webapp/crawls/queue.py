@@ -19,7 +19,7 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
-from nwx.access.restricted_engine import restricted_to
+from nwx.access.restricted_engine import RestrictedEngines
 from nwx.engine.base import Engine
 from nwx.engine.indices.crawl_queue import (
     LEASE_SECONDS,
@@ -181,7 +181,7 @@ class QueueSize:
             self._total += number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class QueueService:
     """The queue of an archive; clients with the `token` may write to it and lease, "" is nobody.
 
@@ -194,6 +194,10 @@ class QueueService:
     limits: LimitsOf = no_limits
     most_urls: int = MOST_URLS
     size: QueueSize = field(default_factory=QueueSize)
+    engines: RestrictedEngines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.engines = RestrictedEngines(self.engine)
 
 
 def queue_service() -> QueueService:
@@ -282,7 +286,7 @@ def counts() -> Response:
     crawl = _text("crawl")
     check_queue_name("crawl", crawl)
     service = queue_service()
-    engine = service.engine if _has_token(service) else restricted_to(service.engine, viewer())
+    engine = service.engine if _has_token(service) else service.engines.for_viewer(viewer())
     found = engine.crawl_queue().counts(crawl)
     return _json(msgspec.to_builtins(found))
 
