@@ -279,7 +279,7 @@ def export_derivatives(
                 domains += result.domains
         counted = sorted(domains.items(), key=lambda pair: (-pair[1], pair[0]))
         _write_part(new, DOMAINS, 0, 0, counted)
-        for name, target in _LINK_TARGETS.items():
+        for name, target in () if inputs.shown.is_all else _LINK_TARGETS.items():
             report.written -= _remove_hidden(new / "parquet" / name, target, inputs.hidden_urls)
         for name in (DOMAINS, *DERIVATIVES):
             _write_csv(new, name)
